@@ -108,3 +108,27 @@ def test_too_many_rows_are_refused_before_memory_fills(monkeypatch):
     rows = np.zeros((20_000, 1))
     with pytest.raises(MemoryError, match=r"20,000 rows .*3,200,000,000 bytes.*Nystroem"):
         tenfold.KernelRidge().fit(rows, rows[:, 0])
+
+
+@pytest.mark.parametrize("alpha", [[-1.0, 1.0], [np.nan, 1.0], []])
+def test_what_is_no_penalty_is_refused(alpha):
+    with pytest.raises(ValueError, match="all at least 0"):
+        KernelRidge(alpha).fit(X, Y)
+    with pytest.raises(ValueError, match="all at least 0"):
+        KernelRidgeCV(alpha).fit(X, Y)
+
+
+def test_a_singular_system_of_one_target_does_not_touch_the_others():
+    with pytest.warns(UserWarning, match="Singular matrix"):
+        model = KernelRidge([0.0, 1.0]).fit(X, X[:, :2])
+    np.testing.assert_allclose(model.predict(X)[:, 0], X[:, 0], atol=1e-9)
+    np.testing.assert_allclose(model.predict(X)[:, 1], KernelRidge(1.0).fit(X, X[:, 1]).predict(X))
+
+
+def test_small_penalties_of_float32_rows():
+    """Coefficients are large then: rounded to float32 they predicted noise."""
+    rows, wide = X.astype(np.float32), RBF(10.0)
+    for model in (KernelRidge(1e-9, kernel=wide), KernelRidgeCV([1e-9], kernel=wide)):
+        single = model.fit(rows, Y).predict(rows)
+        double = model.fit(rows.astype(np.float64), Y).predict(rows.astype(np.float64))
+        np.testing.assert_allclose(single, double, atol=1e-5)

@@ -84,6 +84,7 @@ class KernelLogisticRegression(KernelParameters, ProbabilisticClassifier):
     _law_rows = 600
     _law_params = {"tol": 1e-10}
     _chunk_rows = 512  # a chunk of queries meets all rows of the fit
+    _float64_learned = ("dual_coef_",)  # small penalties make them large: they need the digits
     _learned_shapes = {"X_fit_": "n p", "dual_coef_": "K n", "intercept_": "K"}
     _parameter_constraints = {
         "C": [Interval(Real, 0, None, closed="neither")],
@@ -132,7 +133,7 @@ class KernelLogisticRegression(KernelParameters, ProbabilisticClassifier):
         linear.fit(L, self.classes_[train.y], sample_weight=train.w)
         dual = solve_triangular(L, linear.coef_.T, transposed=True).T
         return {
-            "dual_coef_": dual.astype(rows.dtype),
+            "dual_coef_": dual,
             "intercept_": np.broadcast_to(linear.intercept_, len(dual)).astype(rows.dtype),
             "X_fit_": train.X,
             **linear.report(),

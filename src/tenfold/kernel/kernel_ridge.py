@@ -31,6 +31,14 @@ _SINGULAR = (
 )
 
 
+def as_penalties(given: Any, name: str) -> np.ndarray:
+    """One or several penalties as an array; refuse none, and what is no penalty."""
+    penalties = np.atleast_1d(np.asarray(given, np.float64))
+    if penalties.ndim > 1 or not len(penalties) or not (penalties >= 0).all():
+        raise ValueError(f"{name}={given!r}: give a penalty, or a list of them, all at least 0")
+    return penalties
+
+
 class _KernelRegressor(KernelParameters, Regressor):
     """A regressor with dual coefficients: f(x) = sum_i dual_coef_i k(x_i, x)."""
 
@@ -39,6 +47,7 @@ class _KernelRegressor(KernelParameters, Regressor):
     _has_quadratic_time = True
     _law_rows = 600
     _chunk_rows = 512  # a chunk of queries meets all rows of the fit
+    _float64_learned = ("dual_coef_",)  # small penalties make them large: they need the digits
     _learned_shapes = {"X_fit_": "n p", "dual_coef_": "n | n t", "leave_one_out_": "n | n t"}
 
     def predict(self, X: Any) -> np.ndarray:
@@ -126,7 +135,7 @@ class KernelRidge(_KernelRegressor):
         self.kernel_params = kernel_params
 
     def _fit(self, rows: Rows, rng: np.random.Generator) -> dict[str, Any]:
-        alphas = np.atleast_1d(np.asarray(self.alpha, np.float64))
+        alphas = as_penalties(self.alpha, "alpha")
         train = self._gather_rows(rows, copies=1 if len(alphas) == 1 else 3, cure=_CURE)
         y = train.y.reshape(rows.n_rows, -1).astype(np.float64)
         if len(alphas) not in (1, y.shape[1]):
@@ -137,7 +146,7 @@ class KernelRidge(_KernelRegressor):
         problem = WeightedSystem.weigh(train.gram(), y, train.w)
         dual = problem.solve(alphas)
         return {
-            "dual_coef_": dual.reshape(train.y.shape).astype(rows.dtype),
+            "dual_coef_": dual.reshape(train.y.shape),
             "X_fit_": train.X,
         }
 
@@ -162,8 +171,7 @@ class WeightedSystem(NamedTuple):
     def solve(self, alphas: np.ndarray) -> np.ndarray:
         """Dual coefficients (n, n_targets) for one penalty or one of each target; spends K."""
         if len(alphas) > 1:
-            values, vectors = np.linalg.eigh(self.K)
-            return self._unweight(vectors @ (vectors.T @ self.y / (values[:, None] + alphas)))
+            return self._unweight(_solve_each(*np.linalg.eigh(self.K), self.y, alphas))
         diagonal = self.K.diagonal().copy()
         np.fill_diagonal(self.K, diagonal + alphas[0])
         try:
@@ -177,6 +185,18 @@ class WeightedSystem(NamedTuple):
 
     def _unweight(self, dual: np.ndarray) -> np.ndarray:
         return dual if self.roots is None else dual * self.roots
+
+
+def _solve_each(
+    values: np.ndarray, vectors: np.ndarray, y: np.ndarray, alphas: np.ndarray
+) -> np.ndarray:
+    """(K + alpha I)^-1 y of each target with its own penalty; the shortest solution if singular."""
+    strengths = values[:, None] + alphas
+    known = strengths > len(values) * np.finfo(np.float64).eps * np.abs(values).max()
+    if not known.all():
+        warnings.warn(_SINGULAR, stacklevel=2)
+    shares = np.divide(vectors.T @ y, strengths, out=np.zeros_like(strengths), where=known)
+    return vectors @ shares
 
 
 class KernelRidgeCV(_KernelRegressor):
@@ -257,7 +277,7 @@ class KernelRidgeCV(_KernelRegressor):
         self.alpha_per_target = alpha_per_target
 
     def _fit(self, rows: Rows, rng: np.random.Generator) -> dict[str, Any]:
-        alphas = np.atleast_1d(np.asarray(self.alphas, np.float64))
+        alphas = as_penalties(self.alphas, "alphas")
         if (alphas <= 0).any():
             raise ValueError(f"alphas={alphas.tolist()}: leave-one-out needs penalties above 0")
         train = self._gather_rows(rows, copies=3, cure=_CURE)
@@ -280,7 +300,7 @@ class KernelRidgeCV(_KernelRegressor):
         return {
             "alpha_": float(penalties[0]) if single else penalties,
             "best_score_": -float(compared[best[0], 0]) if single else -compared.min(axis=0),
-            "dual_coef_": dual.reshape(train.y.shape).astype(rows.dtype),
+            "dual_coef_": dual.reshape(train.y.shape),
             "mse_path_": mse.astype(rows.dtype),
             "leave_one_out_": self._leave_one_out(train, y, problem, dual, chosen).astype(
                 rows.dtype

@@ -17,6 +17,7 @@ from tenfold.engine.rows import Rows
 from tenfold.kernel._block import kernel_block
 from tenfold.kernel._landmarks import LANDMARK_RULES, draw_landmarks, from_rows
 from tenfold.kernel._model_base import KERNEL_CONSTRAINTS, KernelParameters, kernel_scores
+from tenfold.kernel.kernel_ridge import as_penalties
 from tenfold.kernel.object_kernels import is_precomputed, takes_objects
 from tenfold.linear._cross_validation import CrossValidated, open_folds
 from tenfold.model_selection._fold_models import fit_folds
@@ -28,6 +29,8 @@ LANDMARK_CONSTRAINTS: dict[str, Any] = {
     "fit_intercept": ["boolean"],
     "random_state": ["random_state"],
 }
+_CUTOFFS = {4: 1e-5, 8: 1e-8}  # of the landmarks' eigenvalues: products of rows square them
+_NOISE_MARGIN = 3.0  # eigenvalues below so many times the most negative one are rounding
 LANDMARK_SHAPES = {"components_": "m p", "dual_coef_": "m | m t"}
 
 
@@ -113,7 +116,8 @@ class NystroemRidge(LandmarkModel, OnePass, Regressor):
     Parameters
     ----------
     alpha : float
-        Penalty.
+        Penalty. Second moments of float32 rows have fewer digits: give float64 rows for penalties
+        far below 1, or what they leave free is left out.
     kernel, gamma, degree, coef0, kernel_params : Any
         The kernel, as in `KernelRidge`.
     n_components : int
@@ -158,6 +162,7 @@ class NystroemRidge(LandmarkModel, OnePass, Regressor):
     _multi_output = True
     _chunk_rows = 2048  # a chunk meets all landmarks
     _law_params = {"n_components": 30, "gamma": 0.01}
+    _float64_learned = ("dual_coef_",)  # small penalties make them large: they need the digits
     _learned_shapes = LANDMARK_SHAPES
     _statistic_depends_on = (
         "kernel",
@@ -238,7 +243,7 @@ class NystroemRidge(LandmarkModel, OnePass, Regressor):
 
     def _decompose(self, s: LandmarkStatistic, dtype: np.dtype) -> _Spectrum:
         kernel = self._kernel_object(s.landmarks.shape[1])
-        root = from_rows(s.landmarks, kernel).root(dtype)
+        root = from_rows(s.landmarks, kernel).root(dtype, _CUTOFFS[np.dtype(dtype).itemsize])
         return _Spectrum.of(s.gram, root, fit_intercept=self.fit_intercept)
 
     def _solve(self, s: LandmarkStatistic, found: _Spectrum, dtype: np.dtype) -> dict[str, Any]:
@@ -247,7 +252,7 @@ class NystroemRidge(LandmarkModel, OnePass, Regressor):
         single = getattr(self, "_single_target", dual.shape[1] == 1)
         return {
             "components_": s.landmarks.astype(dtype),
-            "dual_coef_": (dual[:, 0] if single else dual).astype(dtype),
+            "dual_coef_": dual[:, 0] if single else dual,
             "intercept_": float(intercept[0]) if single else intercept.astype(dtype),
         }
 
@@ -271,6 +276,7 @@ class _Spectrum(NamedTuple):
     cross: np.ndarray  # (r, t) products with the targets
     means: np.ndarray  # (m,) means of kernel values, 0 without an intercept
     target_means: np.ndarray  # (t,)
+    noise: float  # eigenvalues below it are rounding errors of the moments
 
     @classmethod
     def of(cls, gram: GramStatistic, root: np.ndarray, *, fit_intercept: bool) -> _Spectrum:
@@ -282,13 +288,19 @@ class _Spectrum(NamedTuple):
         A = root @ scatter[:m, :m] @ root
         values, vectors = np.linalg.eigh(0.5 * (A + A.T))
         basis = root @ vectors
-        return cls(basis, np.maximum(values, 0.0), basis.T @ scatter[:m, m:], means[:m], means[m:])
+        largest = float(values[-1])
+        noise = max(_NOISE_MARGIN * -float(values[0]), np.finfo(np.float64).eps * largest, 1e-300)
+        cross = basis.T @ scatter[:m, m:]
+        return cls(basis, np.maximum(values, 0.0), cross, means[:m], means[m:], noise)
 
     def solve(self, alpha: float) -> tuple[np.ndarray, np.ndarray]:
-        """Coefficients of landmarks (m, t) and intercepts for a penalty."""
-        floor = np.finfo(np.float64).eps * max(float(self.values[-1]), 1e-300)
+        """Coefficients of landmarks (m, t) and intercepts for a penalty.
+
+        What is neither penalized nor known beyond rounding gets no coefficient: it would be the
+        error divided by almost nothing.
+        """
         strengths = self.values + alpha
-        known = strengths > floor
+        known = strengths > self.noise
         inverse = np.divide(1.0, strengths, out=np.zeros_like(strengths), where=known)
         dual = self.basis @ (inverse[:, None] * self.cross)
         return dual, self.target_means - self.means @ dual
@@ -352,6 +364,7 @@ class NystroemRidgeCV(LandmarkModel, CrossValidated, Regressor):
     _min_rows = 2
     _chunk_rows = 2048  # a chunk meets all landmarks
     _law_params = {"n_components": 30, "gamma": 0.01}
+    _float64_learned = ("dual_coef_",)  # small penalties make them large: they need the digits
     _learned_shapes = LANDMARK_SHAPES
     _parameter_constraints = {
         "alphas": ["array-like", Interval(Real, 0, None, closed="left")],
@@ -388,7 +401,7 @@ class NystroemRidgeCV(LandmarkModel, CrossValidated, Regressor):
         self.random_state = random_state
 
     def _fit(self, rows: Rows, rng: np.random.Generator) -> dict[str, Any]:
-        alphas = np.atleast_1d(np.asarray(self.alphas, np.float64))
+        alphas = as_penalties(self.alphas, "alphas")
         marks = self._choose_landmarks(rows, rng)
         shared = ("kernel", "gamma", "degree", "coef0", "kernel_params", "fit_intercept")
         ridge = NystroemRidge(landmarks=marks, **{name: getattr(self, name) for name in shared})
