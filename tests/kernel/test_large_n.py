@@ -38,6 +38,23 @@ def test_cosines(dtype):
     assert error < (5e-16 if dtype == np.float64 else 3e-7)
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("size", [1e6, 1e8, 1e12, 1e17, 1e30])
+def test_cosines_of_large_numbers(dtype, size):
+    """Of columns such as times in seconds, whose reduction by multiples of pi is not exact."""
+    x = RNG.uniform(-size, size, (3, 200)).astype(dtype)
+    found = x.copy()
+    cosine_features(found, np.zeros(200, dtype), dtype(1))
+    assert np.abs(found - np.cos(x.astype(np.float64))).max() < 3e-7
+
+
+def test_the_scale_of_shifted_rows():
+    shifted = X + 1e7
+    np.testing.assert_allclose(
+        RBFSampler(gamma="scale").fit(shifted)._gamma, 1 / (4 * shifted.var()), rtol=1e-9
+    )
+
+
 @pytest.mark.parametrize("method", ["random", "orthogonal", "structured"])
 def test_fourier_features_tend_to_the_kernel(method):
     K, errors = RBF.from_gamma(0.1)(X[:80]), []
@@ -190,3 +207,35 @@ def test_kernel_values_in_memory_or_in_every_pass_give_the_same_bits(monkeypatch
     computed = make().fit(A, b)
     assert np.array_equal(kept.dual_coef_, computed.dual_coef_)
     assert kept.score(A, b) > 0.8
+
+
+@pytest.mark.parametrize("landmarks", ["uniform", "leverage"])
+def test_rows_of_weight_zero_are_no_landmarks(landmarks):
+    w = (np.arange(300) < 40).astype(float)
+    model = NystroemRidge(n_components=30, landmarks=landmarks, random_state=0)
+    marks = model.fit(X, Y, sample_weight=w).components_
+    assert len(marks) == 30
+    assert all((X[:40] == mark).all(axis=1).any() for mark in marks)
+
+
+@pytest.mark.parametrize(("dtype", "loss"), [(np.float64, 1e-3), (np.float32, 0.05)])
+@pytest.mark.parametrize("gamma", [0.3, 0.05])
+def test_small_penalties_do_not_amplify_rounding(dtype, loss, gamma):
+    """Directions that the moments do not know were divided by the penalty alone."""
+    rng = np.random.default_rng(0)
+    rows = rng.uniform(-3, 3, (3000, 3))
+    y = np.sin(rows[:, 0]) * rows[:, 1] + np.cos(rows[:, 2]) + 0.05 * rng.normal(size=3000)
+    train, test = rows[:2500].astype(dtype), rows[2500:].astype(dtype)
+    for alpha in (1e-2, 1e-4, 1e-6, 1e-9):
+        model = NystroemRidge(alpha, gamma=gamma, n_components=200, random_state=0)
+        assert model.fit(train, y[:2500]).score(test, y[2500:]) > 0.998 - loss
+
+
+def test_a_sketch_with_a_negative_offset_is_refused():
+    with pytest.raises(ValueError, match="at least 0"):
+        PolynomialCountSketch(coef0=-1.0).fit(X)
+
+
+def test_no_penalties_are_refused():
+    with pytest.raises(ValueError, match="all at least 0"):
+        NystroemRidgeCV([]).fit(X, Y)

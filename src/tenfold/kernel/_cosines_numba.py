@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from math import cos
+
 import numpy as np
 from numba import njit, types
 from numba.extending import overload
 
+_LARGEST, _LARGEST_32 = 1e15, 1e7  # beyond them multiples of pi are not exact
 _ROUND, _ROUND_32 = 1.5 * 2.0**52, np.float32(1.5 * 2.0**23)  # leave the nearest integer
 _INVERSE_PI, _INVERSE_PI_32 = 1 / np.pi, np.float32(1 / np.pi)
 _PI_1, _PI_2, _PI_3 = 3.1415926534682512, 1.215420100718692e-10, 5.825464112186712e-20
@@ -76,10 +79,24 @@ def _overload_cosine(x):
     return cosine32 if x == types.float32 else cosine64
 
 
+@njit(cache=True, nogil=True, fastmath={"nnan", "nsz"})
+def _largest(row):
+    """Largest absolute value."""
+    largest = abs(row[0])
+    for j in range(len(row)):
+        largest = max(largest, abs(row[j]))
+    return largest
+
+
 @njit(cache=True, nogil=True)
 def cosine_features(P, offset, scale):
     """Replace projections by scale * cos(projection + offset)."""
+    limit = _LARGEST_32 if P.itemsize == 4 else _LARGEST
     for i in range(len(P)):
         row = P[i]
-        for j in range(len(row)):
-            row[j] = scale * _cosine(row[j] + offset[j])
+        if _largest(row) < limit:
+            for j in range(len(row)):
+                row[j] = scale * _cosine(row[j] + offset[j])
+        else:  # one by one
+            for j in range(len(row)):
+                row[j] = scale * cos(np.float64(row[j] + offset[j]))

@@ -36,11 +36,11 @@ class LandmarkSet(NamedTuple):
     numbers: np.ndarray | None  # (m,) row numbers; None of centers
     K: np.ndarray  # (m, m) their kernel values
 
-    def root(self, dtype: np.dtype) -> np.ndarray:
-        """K^(-1/2), by its eigenvalues that are not rounding, (m, m)."""
+    def root(self, dtype: np.dtype, cutoff: float = _CUTOFF) -> np.ndarray:
+        """K^(-1/2), by its eigenvalues above a share of the largest, (m, m)."""
         values, vectors = np.linalg.eigh(self.K)
         sizes = np.abs(values)
-        cutoff = max(_CUTOFF, float(np.finfo(dtype).eps)) * sizes.max(initial=0.0)
+        cutoff = max(cutoff, float(np.finfo(dtype).eps)) * sizes.max(initial=0.0)
         scale = np.divide(
             np.sign(values), np.sqrt(sizes), out=np.zeros_like(values), where=sizes > cutoff
         )
@@ -58,13 +58,21 @@ def draw_landmarks(
             raise ValueError("landmarks='kmeans' needs rows, not values of a precomputed kernel")
         model = LandmarkMeans(m, n_init=1, max_iter=20, tol=1e-3, random_state=seed)
         return from_rows(model.fit(rows).cluster_centers_, kernel)
-    numbers = np.arange(n)
-    if m < n:
-        numbers = np.sort(np.random.default_rng(seed).choice(n, m, replace=False, shuffle=False))
+    numbers = (
+        np.arange(n) if not rows.source.has_weight else np.flatnonzero(rows.each(_weights) > 0)
+    )
+    if m < len(numbers):
+        chosen = np.random.default_rng(seed).choice(len(numbers), m, replace=False, shuffle=False)
+        drawn = numbers[np.sort(chosen)]
         if rule == "leverage":
-            pilot = _take_landmarks(rows, numbers, kernel)
-            numbers = _draw_by_leverage(rows, pilot, kernel, m, seed)
+            pilot = _take_landmarks(rows, drawn, kernel)
+            drawn = _draw_by_leverage(rows, pilot, kernel, m, seed)
+        numbers = drawn
     return _take_landmarks(rows, numbers, kernel)
+
+
+def _weights(chunk: Chunk) -> np.ndarray:
+    return chunk.weights().astype(np.float64)
 
 
 def from_rows(marks: Any, kernel: Any) -> LandmarkSet:
@@ -94,8 +102,9 @@ def _draw_by_leverage(rows: Rows, pilot: LandmarkSet, kernel: Any, m: int, seed:
     inverse = np.linalg.inv(gram + penalty * np.eye(len(gram)))
     scores = rows.each(leverage_scores, kernel, pilot.rows, root, inverse, penalty)
     draws = np.random.default_rng([seed, 1]).random(rows.n_rows)
-    with np.errstate(divide="ignore"):
+    with np.errstate(divide="ignore", over="ignore"):
         keys = np.log(draws) / np.maximum(scores, np.finfo(np.float64).tiny)
+    keys[scores < 0] = -np.inf
     return np.sort(np.argpartition(keys, len(keys) - m)[-m:])
 
 
@@ -113,7 +122,7 @@ def leverage_scores(
     inverse: np.ndarray,
     penalty: float,
 ) -> np.ndarray:
-    """Approximate ridge leverage score of each row."""
+    """Approximate ridge leverage score of each row; -1 of a row of weight 0, which is none."""
     features = _features(chunk.X, kernel, marks, root)
     seen = np.einsum("ij,ij->i", features, features)
     if isinstance(kernel, PrecomputedKernel):
@@ -121,7 +130,8 @@ def leverage_scores(
     else:
         own = kernel.diag(chunk.X)
     unseen = np.maximum(own - seen, 0.0) / penalty
-    return np.einsum("ij,ij->i", features @ inverse, features) + unseen
+    scores = np.einsum("ij,ij->i", features @ inverse, features) + unseen
+    return scores if chunk.w is None else np.where(chunk.w > 0, scores, -1.0)
 
 
 def _features(X: Any, kernel: Any, marks: np.ndarray, root: np.ndarray) -> np.ndarray:

@@ -17,6 +17,7 @@ from tenfold.engine.rows import Rows
 from tenfold.kernel._block import kernel_block
 from tenfold.kernel._landmarks import LANDMARK_RULES, draw_landmarks
 from tenfold.kernel._model_base import KERNEL_CONSTRAINTS, KernelParameters
+from tenfold.kernel._value_moments import count_rows
 from tenfold.kernel.object_kernels import PrecomputedKernel, is_precomputed
 
 
@@ -136,7 +137,7 @@ class Nystroem(KernelParameters, ClassNamePrefixFeaturesOutMixin, Transformer):
                 stacklevel=2,
             )
             m = rows.n_rows
-        rows.total(_count_rows)  # looks at all rows for NaN and infinity, not at landmarks alone
+        rows.total(count_rows)  # not at landmarks alone
         kernel = self._kernel_object(rows.n_features)
         found = draw_landmarks(rows, kernel, m, self.landmarks, rng)
         marks, numbers = found.rows, found.numbers
@@ -174,7 +175,3 @@ def landmark_features(
     if marks.ndim == 2 and marks.dtype != chunk.X.dtype:
         marks = marks.astype(chunk.X.dtype)
     return kernel_block(chunk.X, marks, kernel) @ normalization.T.astype(chunk.X.dtype)
-
-
-def _count_rows(chunk: Chunk) -> int:
-    return chunk.rows

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from numbers import Integral, Real
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from scipy.fft import irfft, rfft
@@ -19,6 +19,7 @@ from tenfold.base.mixins import Transformer
 from tenfold.engine.chunk import Chunk
 from tenfold.engine.rows import Rows
 from tenfold.kernel._cosines_numba import cosine_features
+from tenfold.kernel._value_moments import count_rows, value_moments
 
 _MIN_HADAMARD = 64  # least order of the matrices of structured frequencies
 _COUNT: list[Any] = [Interval(Integral, 1, None, closed="left")]
@@ -34,25 +35,6 @@ class _RandomFeatures(ClassNamePrefixFeaturesOutMixin, Transformer):
     @property
     def _n_features_out(self) -> int:
         return self.n_components
-
-
-class _ValueSums(NamedTuple):
-    """Weight, sum and sum of squares of all values."""
-
-    n: float
-    sums: float
-    squares: float
-
-
-def _value_sums(chunk: Chunk) -> _ValueSums:
-    w, X = chunk.weights().astype(np.float64), chunk.X
-    if not isinstance(X, np.ndarray):
-        X = X.astype(np.float64)
-        return _ValueSums(
-            float(w.sum()) * X.shape[1], float((w @ X).sum()), float((w @ X.power(2)).sum())
-        )
-    sums, squares = X.sum(axis=1, dtype=np.float64), np.einsum("ij,ij->i", X, X, dtype=np.float64)
-    return _ValueSums(float(w.sum()) * X.shape[1], float(w @ sums), float(w @ squares))
 
 
 class RBFSampler(_RandomFeatures):
@@ -129,10 +111,11 @@ class RBFSampler(_RandomFeatures):
 
     def _fit(self, rows: Rows, rng: np.random.Generator) -> dict[str, Any]:
         p, m, gamma = rows.n_features, self.n_components, self.gamma
-        s = rows.total(_value_sums)  # looks at all rows, as every fit does
         if gamma == "scale":
-            variance = s.squares / s.n - (s.sums / s.n) ** 2
+            variance = rows.total(value_moments).variance
             gamma = 1.0 / (p * variance) if variance > 0 else 1.0
+        else:
+            rows.total(count_rows)
         draws = check_random_state(self.random_state)  # scikit-learn's numbers for equal seeds
         draw = {
             "random": lambda: draws.normal(size=(p, m)),
@@ -252,7 +235,7 @@ class SkewedChi2Sampler(_RandomFeatures):
         self.random_state = random_state
 
     def _fit(self, rows: Rows, rng: np.random.Generator) -> dict[str, Any]:
-        rows.total(_value_sums)
+        rows.total(count_rows)
         draws = check_random_state(self.random_state)
         u = draws.uniform(size=(rows.n_features, self.n_components))
         W = 1.0 / np.pi * np.log(np.tan(np.pi / 2.0 * u))
@@ -440,7 +423,9 @@ class PolynomialCountSketch(_RandomFeatures):
         self.random_state = random_state
 
     def _fit(self, rows: Rows, rng: np.random.Generator) -> dict[str, Any]:
-        rows.total(_value_sums)
+        if self.coef0 < 0:
+            raise ValueError(f"coef0={self.coef0!r}: the sketch needs its root, give at least 0")
+        rows.total(count_rows)
         shape = self.degree, rows.n_features + (self.coef0 != 0)
         draws = check_random_state(self.random_state)
         return {

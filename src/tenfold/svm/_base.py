@@ -12,11 +12,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from tenfold.base._sklearn import Interval, StrOptions
 from tenfold.base.estimator import Estimator
-from tenfold.engine.chunk import CHUNK_BYTES, Chunk
+from tenfold.engine.chunk import Chunk
 from tenfold.engine.memory import check_memory
 from tenfold.engine.rows import Rows
 from tenfold.kernel._block import check_symmetry, kernel_product
 from tenfold.kernel._object_rows import ObjectKernelMixin
+from tenfold.kernel._value_moments import ValueMoments, value_moments
 from tenfold.kernel.dot_product import SigmoidKernel
 from tenfold.kernel.kernels import KERNEL_NAMES, resolve_kernel
 from tenfold.kernel.object_kernels import is_precomputed, takes_objects
@@ -40,45 +41,6 @@ KERNEL_CONSTRAINTS: dict[str, Any] = {
     "max_iter": [Interval(Integral, -1, None, closed="left")],
     "warm_start": ["boolean"],
 }
-
-
-class ValueMoments(NamedTuple):
-    """Weight, mean and variance of all values of X."""
-
-    weight: float
-    mean: float
-    variance: float
-
-    def merge(self, other: ValueMoments) -> ValueMoments:
-        weight = self.weight + other.weight
-        gap, share = other.mean - self.mean, other.weight / weight if weight > 0 else 0.0
-        variance = (1 - share) * self.variance + share * other.variance
-        variance += share * (1 - share) * gap * gap
-        return ValueMoments(weight, self.mean + gap * share, variance)
-
-
-def value_moments(chunk: Chunk) -> ValueMoments:
-    """Moments of all values of a chunk, zeros of sparse rows included."""
-    weight, w = chunk.weight, chunk.w
-    if weight == 0:
-        return ValueMoments(0.0, 0.0, 0.0)
-    w = None if w is None or (w == w[0]).all() else w.astype(np.float64)
-    X = chunk.X
-    if hasattr(X, "tocsr") and X.shape[0] * X.shape[1] <= CHUNK_BYTES:
-        X = X.toarray()
-    mean = _mean_row(np.asarray(X.mean(axis=1, dtype=np.float64)).ravel(), w)
-    gaps = X.astype(np.float64)
-    if hasattr(X, "tocsr"):
-        gaps.data = (gaps.data - mean) ** 2 - mean**2
-        squares = np.asarray(gaps.mean(axis=1)).ravel() + mean**2
-    else:
-        gaps -= mean
-        squares = np.einsum("ij,ij->i", gaps, gaps) / gaps.shape[1]
-    return ValueMoments(weight, mean, _mean_row(squares, w))
-
-
-def _mean_row(values: np.ndarray, w: np.ndarray | None) -> float:
-    return float(values.mean() if w is None else w @ values / w.sum())
 
 
 class SupportVectorData(NamedTuple):
