@@ -75,3 +75,10 @@ def test_default_fits_are_the_same_bits():
 def test_kernel_values_that_are_not_finite_are_named():
     with pytest.raises(ValueError, match="kernel value of rows 0 and 0 is inf"):
         KernelPCA(kernel="poly", degree=9).fit(1e40 * np.abs(X))
+
+
+def test_rows_that_are_all_apart():
+    """The kernel matrix is the identity, with equal eigenvalues."""
+    model = KernelPCA(2, kernel="rbf", gamma=1e9).fit(X)
+    np.testing.assert_allclose(model.eigenvalues_, 1.0)
+    assert np.isfinite(model.transform(X)).all()

@@ -329,7 +329,11 @@ def _largest_eigenvectors(
             random_state=int(rng.integers(2**31)),
             selection="module",
         )
-    return eigh(K, subset_by_index=(n - k, n - 1))
+    values, vectors = eigh(K, subset_by_index=(n - k, n - 1))
+    if len(values) == k:
+        return values, vectors
+    values, vectors = eigh(K)  # equal eigenvalues: LAPACK finds none of them by their numbers
+    return values[n - k :], vectors[:, n - k :]
 
 
 def _component_scores(
