@@ -160,3 +160,15 @@ def test_other_metrics_rules_and_draws():
         assert np.isfinite(model.score_samples(draws)).all()
     with pytest.raises(NotImplementedError, match="tophat"):
         KernelDensity(kernel="linear").fit(X).sample()
+
+
+@pytest.mark.parametrize("degree", [0, 1])
+def test_a_single_row_is_the_prediction(degree):
+    model = NadarayaWatsonRegressor(degree=degree).fit(X[:1], Y[:1, 0])
+    np.testing.assert_allclose(model.predict(Q), Y[0, 0])
+
+
+@pytest.mark.parametrize("bandwidths", [[], [-1.0, 1.0], [np.nan]])
+def test_what_is_no_bandwidth_is_refused(bandwidths):
+    with pytest.raises(ValueError, match="give a list of numbers"):
+        NadarayaWatsonRegressor(bandwidths=bandwidths).fit(X, Y)

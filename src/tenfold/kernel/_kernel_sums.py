@@ -101,6 +101,7 @@ class LocalFit(NamedTuple):
         C[:, :, i, j] = C[:, :, j, i] = means[:, :, q + p : q + p + len(i)]
         size = np.einsum("mhpp->mh", C)[..., None]  # rounding errors are shares of it
         C -= x[..., :, None] * x[..., None, :]
+        C[found.mass == 0] = 0.0  # of no rows there are no slopes
         c = means[:, :, q + p + len(i) :].reshape(*means.shape[:2], p, q)
         c = c - x[..., :, None] * y[..., None, :]
         values, vectors = np.linalg.eigh(C)

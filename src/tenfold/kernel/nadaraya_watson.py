@@ -63,6 +63,10 @@ class _KernelSmoother(QueryMixin):
             rule = float(np.sqrt(variances.mean())) * s.weight ** (-1 / (p + 4)) or 1.0
             grid = self.bandwidths
             grid = rule * _GRID if grid is None else np.asarray(grid, np.float64)
+            if grid.ndim != 1 or not len(grid) or not (grid >= 0).all():
+                raise ValueError(
+                    f"bandwidths={self.bandwidths!r}: give a list of numbers from 0 on"
+                )
             errors = self._leave_one_out_errors(rows, grid, origin, rng)
             learned |= {"bandwidths_": grid, "loo_errors_": errors}
             bandwidth = float(grid[errors.argmin()])
