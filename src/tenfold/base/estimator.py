@@ -208,12 +208,16 @@ class Estimator(Parametrized):
         limit = next(
             (name for name in ("max_iter", "n_iter", "epochs") if name in names), "max_iter"
         )
-        cure = (
-            f"Raise {limit}, standardize the columns," if self._scale_matters else f"Raise {limit}"
-        )
+        cures = [f"Raise {limit}"]
+        if self._scale_matters:
+            cures.append("standardize the columns")
+        if "tol" in names:
+            cures.append("loosen tol")
+        cure = f"{', '.join(cures[:-1])}{',' * (len(cures) > 2)} or {cures[-1]}"
+        cure = cure if len(cures) > 1 else cures[0]
         return (
-            f"did not converge in {limit}={n_iter} iterations. {words}{' ' if words else ''}{cure} "
-            "or loosen tol; `history_` shows the objective per iteration."
+            f"did not converge in {limit}={n_iter} iterations. {words}{' ' if words else ''}{cure}"
+            "; `history_` shows the objective per iteration."
         )
 
     def _convergence_words(self) -> str:
