@@ -4,6 +4,7 @@ from math import comb
 
 import numpy as np
 import pytest
+from sklearn.gaussian_process.kernels import RBF
 
 from tenfold import kernel as tk
 
@@ -72,6 +73,24 @@ def test_what_has_no_features_says_so():
         tk.rbf_series(tk.RBF([1.0, 2.0]), 2, 3)
     with pytest.raises(ValueError, match="use the kernel"):
         tk.PolynomialKernel(12).feature_map(100)
+    with pytest.raises(TypeError, match="series of an RBF kernel"):
+        tk.rbf_series(tk.Matern(), 2, 3)
+    with pytest.raises(TypeError, match="take its method `counts`"):
+        tk.SetIntersectionKernel().feature_map(2)
+
+
+def test_the_series_of_a_kernel_of_scikit_learn():
+    np.testing.assert_array_equal(
+        tk.rbf_series(RBF(0.7), 3, 4)(X), tk.rbf_series(tk.RBF(0.7), 3, 4)(X)
+    )
+
+
+@pytest.mark.parametrize("kernel", FINITE, ids=repr)
+def test_a_map_takes_rows_of_its_columns_alone(kernel):
+    with pytest.raises(ValueError, match="made for rows of 2"):
+        kernel.feature_map(2)(X)
+    with pytest.raises(ValueError, match="row 0, column 1"):
+        kernel.feature_map(2)([[1.0, np.nan]])
 
 
 def test_a_violating_vector_is_found():
@@ -89,6 +108,16 @@ def test_a_violating_vector_is_found():
     assert crooked.vector is None
     with pytest.raises(ValueError, match="square"):
         tk.check_gram(np.ones((2, 3)))
+    with pytest.raises(ValueError, match="not empty"):
+        tk.check_gram(np.empty((0, 0)))
+    for kernel in (tk.RBF(), "rbf", min):
+        with pytest.raises(TypeError, match="needs rows"):
+            tk.check_gram(kernel)
+
+
+def test_the_periodic_kernel_of_several_columns_is_none():
+    assert tk.check_gram(tk.ExpSineSquared(), X[:, :1])
+    assert not tk.check_gram(tk.ExpSineSquared(0.3), X)
 
 
 @pytest.mark.parametrize(

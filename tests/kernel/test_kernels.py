@@ -234,6 +234,11 @@ def test_sets_and_strings():
         (tk.RBF(-1.0), X, "must be positive"),
         (tk.Matern([1.0, 0.0, 1.0]), X, "must be positive"),
         (tk.RBF([1.0, 2.0]), X, r"shape \(2,\), but the rows have 3 columns"),
+        (tk.Matern(nu=0), X, "nu must be positive"),
+        (tk.RationalQuadratic(1.0, -1.0), X, "alpha must be positive"),
+        (tk.ExpSineSquared(1.0, 0.0), X, "periodicity must be positive"),
+        (tk.LaplacianKernel(-1.0), X, "gamma must be at least 0"),
+        (tk.FunctionScaledKernel(tk.RBF(), lambda rows: rows), X, "one number for each row"),
     ],
 )
 def test_rows_and_scales_that_mean_nothing_are_refused(kernel, rows, word):
@@ -278,3 +283,40 @@ def test_kernels_can_be_saved(tmp_path):
     np.testing.assert_array_equal(
         tenfold.load(tmp_path / "t.tenfold").predict(Z), theirs.predict(Z)
     )
+
+
+@pytest.mark.parametrize(
+    "kernel", [tk.RBF(), tk.LinearKernel(), tk.LaplacianKernel(), tk.Chi2Kernel()], ids=repr
+)
+def test_rows_of_other_columns_are_refused(kernel):
+    """The loops over columns would read beyond the shorter rows."""
+    for A, B in ((X, X[:, :2]), (X[:, :2], X)):
+        with pytest.raises(ValueError, match="columns and Y has"):
+            kernel(np.abs(A), np.abs(B))
+
+
+@pytest.mark.parametrize("make", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize(
+    ("dtype", "sizes"), [(np.float64, (1e-300, 1e300)), (np.float32, (1e-30, 1e30))]
+)
+def test_an_angle_does_not_depend_on_lengths(make, dtype, sizes):
+    expected = tk.CosineKernel()(X)
+    lengths = np.where(np.arange(len(X)) % 2, *sizes)[:, None]
+    rows = make((X * lengths).astype(dtype))
+    found = tk.CosineKernel()(rows)
+    np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(tk.CosineKernel().diag(rows), 1.0)
+    phi = tk.CosineKernel().feature_map(3)(rows)
+    np.testing.assert_allclose(phi @ phi.T, expected, rtol=1e-5, atol=1e-6)
+
+
+def test_what_is_no_kernel_and_no_object_is_named():
+    with pytest.raises(ValueError, match="gamma must be at least 0"):
+        tk.RBF.from_gamma(-1.0)
+    with pytest.raises(TypeError, match="'a' is no kernel"):
+        tk.RBF() + "a"
+    with pytest.raises(TypeError, match="compares strings"):
+        tk.SpectrumKernel(2)([1, 2])
+    with pytest.raises(TypeError, match="give a list of them"):
+        tk.SetIntersectionKernel()("abc")
+    assert tk.SpectrumKernel(1)([("a", "b"), ("b", "b")]).tolist() == [[2.0, 2.0], [2.0, 4.0]]

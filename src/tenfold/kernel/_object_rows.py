@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from tenfold.engine.rows import Rows
 from tenfold.kernel.base import as_kernel
-from tenfold.kernel.object_kernels import takes_objects
+from tenfold.kernel.object_kernels import as_objects, takes_objects
 
 
 class ObjectKernelMixin:
@@ -32,16 +30,3 @@ class ObjectKernelMixin:
         rows = check(kernel(objects), y, w, reset=True)
         self.objects_fit_ = objects
         return rows
-
-
-def as_objects(X: Any, kernel: Any) -> np.ndarray:
-    """A sequence of objects as an array of them; refuse what is no sequence of objects."""
-    if isinstance(X, str | bytes) or not hasattr(X, "__len__") or getattr(X, "ndim", 1) > 1:
-        raise TypeError(
-            f"{kernel!r} compares objects, such as strings or sets: give a list of them, one for "
-            f"each example, not {type(X).__name__}"
-        )
-    found = np.empty(len(X), object)
-    for i, thing in enumerate(X):  # one by one: NumPy would unfold sequences
-        found[i] = thing
-    return found

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
+from numbers import Real
 from typing import Any, Self
 
 import numpy as np
 from sklearn.gaussian_process import kernels as sklearn_kernels
 
 from tenfold.kernel._block import check_matrix_memory, gram_matrix, kernel_matrix, n_rows
+from tenfold.kernel._row_checks import check_same_columns, check_table
 
 sk: Any = sklearn_kernels  # whose types are inferred wrongly
 
@@ -67,6 +69,7 @@ class Kernel(sk.Kernel):
         Z = X if Y is None else self._checked_rows(Y, "Y")
         check_matrix_memory(n_rows(X), n_rows(Z), 1 + self.n_dims * eval_gradient)
         if Y is not None:
+            check_same_columns(X, Z)
             return kernel_matrix(X, Z, self)
         K = gram_matrix(X, self)
         return (K, self._gradient(X, K)) if eval_gradient else K
@@ -76,17 +79,7 @@ class Kernel(sk.Kernel):
         rows = as_rows(X)
         if not isinstance(rows, np.ndarray) or rows.dtype.kind != "f":
             return rows
-        if rows.ndim != 2:
-            raise ValueError(
-                f"{name} has {rows.ndim} dimension{'s' * (rows.ndim != 1)}, but a kernel compares "
-                f"rows of a table: reshape(-1, 1) makes a column of numbers, reshape(1, -1) a row"
-            )
-        if not np.isfinite(rows.sum()) and not (finite := np.isfinite(rows)).all():
-            i, j = np.argwhere(~finite)[0]
-            raise ValueError(
-                f"{name} contains {rows[i, j]} in row {i}, column {j}: remove such rows, or fill "
-                "them (sklearn.impute.SimpleImputer)"
-            )
+        check_table(rows, name)
         return rows
 
     def _gradient(self, X: np.ndarray, K: np.ndarray) -> np.ndarray:
@@ -208,6 +201,8 @@ def _operand(value: Any) -> Any:
     """A number as a constant kernel; kernels as they are."""
     if isinstance(value, sk.Kernel):
         return value
+    if not isinstance(value, Real):
+        raise TypeError(f"{value!r} is no kernel, and no number that scales one")
     return ConstantKernel(value)
 
 
@@ -401,9 +396,19 @@ class FunctionScaledKernel(Kernel):
 
     def tile(self, X: Any, Z: Any) -> np.ndarray:
         values = as_kernel(self.kernel).tile(X, Z)
-        values *= np.asarray(self.function(X), values.dtype)[:, None]
-        values *= np.asarray(self.function(Z), values.dtype)
+        values *= self._factors(X, values.dtype)[:, None]
+        values *= self._factors(Z, values.dtype)
         return values
+
+    def _factors(self, X: Any, dtype: Any = np.float64) -> np.ndarray:
+        """F of each row; refuse a function that does not give one number for each."""
+        factors = np.asarray(self.function(X), dtype)
+        if factors.shape != (n_rows(X),):
+            raise ValueError(
+                f"the function gave an array of shape {factors.shape} for {n_rows(X)} rows: it "
+                "must return one number for each row"
+            )
+        return factors
 
     def diag(self, X: Any) -> np.ndarray:
         """Values k(x, x) of all rows, (n_samples,).
@@ -414,7 +419,7 @@ class FunctionScaledKernel(Kernel):
             The rows.
         """
         X = as_rows(X)
-        return np.asarray(self.function(X), np.float64) ** 2 * as_kernel(self.kernel).diag(X)
+        return self._factors(X) ** 2 * as_kernel(self.kernel).diag(X)
 
     @property
     def hyperparameters(self) -> list[Any]:
@@ -430,7 +435,7 @@ class FunctionScaledKernel(Kernel):
     bounds = property(lambda self: self.kernel.bounds)
 
     def _gradient(self, X: np.ndarray, K: np.ndarray) -> np.ndarray:
-        f = np.asarray(self.function(X), np.float64)
+        f = self._factors(X)
         inner = as_kernel(self.kernel)
         return (f[:, None] * f)[:, :, None] * inner(X, eval_gradient=True)[1]
 

@@ -210,6 +210,7 @@ class CosineKernel(ParameterFree):
     accepts_sparse = True
 
     def tile(self, X: Any, Z: Any) -> np.ndarray:
+        X, Z = moderate_rows(X), moderate_rows(Z)
         P = dot_products(X, Z)
         P *= _inverse_norms(X).astype(P.dtype)[:, None]
         P *= _inverse_norms(Z).astype(P.dtype)
@@ -223,11 +224,25 @@ class CosineKernel(ParameterFree):
         X : (n_samples, n_features) array
             The rows.
         """
-        return (squared_norms(as_rows(X)) > 0).astype(np.float64)
+        return (squared_norms(moderate_rows(as_rows(X))) > 0).astype(np.float64)
 
     def is_stationary(self) -> bool:
         """Whether the values depend on x - z alone."""
         return False
+
+
+def moderate_rows(X: Any) -> Any:
+    """Rows times powers of two, where their squares would leave the range of floats."""
+    largest = abs(X).max(axis=1) if X.shape[1] else np.zeros(X.shape[0])
+    largest = largest.toarray().ravel() if hasattr(largest, "tocsr") else largest
+    exponents, limit = np.frexp(largest)[1], np.finfo(X.dtype).maxexp // 4
+    if (np.abs(exponents) <= limit).all():
+        return X
+    shifts = np.where(np.abs(exponents) > limit, -exponents, 0)
+    if not hasattr(X, "tocsr"):
+        return np.ldexp(X, shifts[:, None])
+    values = np.ldexp(X.data, np.repeat(shifts, np.diff(X.indptr)))
+    return type(X)((values, X.indices, X.indptr), shape=X.shape)
 
 
 def _inverse_norms(X: Any) -> np.ndarray:

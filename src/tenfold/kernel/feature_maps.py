@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from tenfold.kernel._row_checks import check_table
 from tenfold.kernel.base import (
     ConstantKernel,
     Exponentiation,
@@ -24,8 +25,10 @@ from tenfold.kernel.dot_product import (
     LinearKernel,
     PolynomialKernel,
     QuadraticKernel,
+    moderate_rows,
     squared_norms,
 )
+from tenfold.kernel.object_kernels import takes_objects
 from tenfold.kernel.stationary import RBF
 
 _MAX_FEATURES = 10**7  # beyond it the kernel is the only way
@@ -40,15 +43,23 @@ class FeatureMap:
         (n, n_features) array -> (n, n_outputs) array.
     n_outputs : int
         Number of features.
+    n_features : int, optional
+        Columns of the rows that the function takes; by default they are not checked.
 
     See Also
     --------
     explicit_features : The map of a kernel.
     """
 
-    def __init__(self, function: Callable[[np.ndarray], np.ndarray], n_outputs: int) -> None:
+    def __init__(
+        self,
+        function: Callable[[np.ndarray], np.ndarray],
+        n_outputs: int,
+        n_features: int | None = None,
+    ) -> None:
         self.function = function
         self.n_outputs = n_outputs
+        self.n_features = n_features
 
     def __call__(self, X: Any) -> np.ndarray:
         """Features of rows.
@@ -63,7 +74,13 @@ class FeatureMap:
         (n_samples, n_outputs) array
         """
         X = as_rows(X)
-        return self.function(X.toarray() if hasattr(X, "tocsr") else X)
+        X = X.toarray() if hasattr(X, "tocsr") else X
+        check_table(X, "X")
+        if self.n_features is not None and X.shape[1] != self.n_features:
+            raise ValueError(
+                f"X has {X.shape[1]} columns, but the map was made for rows of {self.n_features}"
+            )
+        return self.function(X)
 
 
 def explicit_features(kernel: Any, n_features: int) -> FeatureMap:
@@ -100,6 +117,8 @@ def explicit_features(kernel: Any, n_features: int) -> FeatureMap:
     found = _composed_features(kernel, p) or _own_features(kernel, p)
     if found is not None:
         return found
+    if takes_objects(kernel):
+        raise TypeError(f"features of {kernel!r} depend on the objects: take its method `counts`")
     raise TypeError(
         f"{kernel!r} has no finite feature map: use the kernel, `rbf_series` for the first terms "
         "of RBF, or RBFSampler and Nystroem for an approximation"
@@ -109,16 +128,16 @@ def explicit_features(kernel: Any, n_features: int) -> FeatureMap:
 def _own_features(kernel: Any, p: int) -> FeatureMap | None:
     """Features of a kernel that is not composed."""
     if isinstance(kernel, ConstantKernel):
-        return FeatureMap(lambda X: np.full((len(X), 1), np.sqrt(kernel.constant_value)), 1)
+        return FeatureMap(lambda X: np.full((len(X), 1), np.sqrt(kernel.constant_value)), 1, p)
     if isinstance(kernel, LinearKernel):
-        return FeatureMap(np.array, p)
+        return FeatureMap(np.array, p, p)
     if isinstance(kernel, DotProduct):
-        return FeatureMap(lambda X: np.c_[np.full(len(X), float(kernel.sigma_0)), X], p + 1)
+        return FeatureMap(lambda X: np.c_[np.full(len(X), float(kernel.sigma_0)), X], p + 1, p)
     if isinstance(kernel, QuadraticKernel):
         return _monomials(p, {1: 1.0, 2: 1.0})
     if isinstance(kernel, PolynomialKernel):
         return _polynomial_features(kernel, p)
-    return FeatureMap(_unit_rows, p) if isinstance(kernel, CosineKernel) else None
+    return FeatureMap(_unit_rows, p, p) if isinstance(kernel, CosineKernel) else None
 
 
 def _composed_features(kernel: Any, p: int) -> FeatureMap | None:
@@ -129,7 +148,7 @@ def _composed_features(kernel: Any, p: int) -> FeatureMap | None:
     if isinstance(kernel, FunctionScaledKernel):
         inner = explicit_features(kernel.kernel, p)
         return FeatureMap(
-            lambda X: inner(X) * np.asarray(kernel.function(X))[:, None], inner.n_outputs
+            lambda X: inner(X) * np.asarray(kernel.function(X))[:, None], inner.n_outputs, p
         )
     if isinstance(kernel, Product):
         maps = [explicit_features(part, p) for part in (kernel.k1, kernel.k2)]
@@ -168,12 +187,15 @@ def rbf_series(kernel: RBF, n_features: int, degree: int) -> FeatureMap:
     >>> float((phi(x) @ phi(z).T - RBF(1.3)(x, z)).round(5).item())
     0.00017
     """
+    kernel = as_kernel(kernel)
+    if not isinstance(kernel, RBF):
+        raise TypeError(f"rbf_series is the series of an RBF kernel, not of {kernel!r}")
     if np.ndim(kernel.length_scale):
         raise ValueError("rbf_series needs one length scale: divide the columns by theirs")
     gamma = float(kernel.gamma)
     terms = _monomials(n_features, {k: (2 * gamma) ** k / factorial(k) for k in range(degree + 1)})
     return FeatureMap(
-        lambda X: terms(X) * np.exp(-gamma * squared_norms(X))[:, None], terms.n_outputs
+        lambda X: terms(X) * np.exp(-gamma * squared_norms(X))[:, None], terms.n_outputs, n_features
     )
 
 
@@ -207,13 +229,13 @@ def _monomials(p: int, weights: dict[int, float]) -> FeatureMap:
                 out[:, k] *= X[:, j]
         return out
 
-    return FeatureMap(features, size)
+    return FeatureMap(features, size, p)
 
 
 def _join_by(
     join: Callable[[list[np.ndarray]], np.ndarray], maps: list[FeatureMap], size: int
 ) -> FeatureMap:
-    return FeatureMap(lambda X: join([part(X) for part in maps]), size)
+    return FeatureMap(lambda X: join([part(X) for part in maps]), size, maps[0].n_features)
 
 
 def _tensor_products(parts: list[np.ndarray]) -> np.ndarray:
@@ -225,5 +247,6 @@ def _tensor_products(parts: list[np.ndarray]) -> np.ndarray:
 
 
 def _unit_rows(X: np.ndarray) -> np.ndarray:
+    X = moderate_rows(X)
     norms = np.sqrt(squared_norms(X))[:, None]
     return np.divide(X, norms, out=np.zeros(X.shape), where=norms > 0)

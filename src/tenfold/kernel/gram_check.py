@@ -54,9 +54,14 @@ def check_gram(kernel: Any, X: Any = None) -> GramCheck:
     >>> found.valid, round(found.value, 6), np.abs(found.vector).round(4).tolist()
     (False, -1.0, [0.7071, 0.7071])
     """
+    if X is None and (callable(kernel) or isinstance(kernel, str)):
+        raise TypeError(
+            f"check_gram({kernel!r}) needs rows: a kernel has no values without them. Give X, or "
+            "the matrix of values in the place of the kernel"
+        )
     K = np.array(kernel, np.float64) if X is None else _kernel_values(kernel, X)
-    if K.ndim != 2 or K.shape[0] != K.shape[1]:
-        raise ValueError(f"a Gram matrix is square, and this has the shape {K.shape}")
+    if K.ndim != 2 or K.shape[0] != K.shape[1] or not K.size:
+        raise ValueError(f"a Gram matrix is square and not empty, and this has the shape {K.shape}")
     if not np.isfinite(K).all():
         i, j = np.argwhere(~np.isfinite(K))[0]
         raise ValueError(f"entry ({i}, {j}) is {K[i, j]}: a Gram matrix has finite entries alone")

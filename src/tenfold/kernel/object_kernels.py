@@ -151,6 +151,19 @@ def takes_objects(kernel: Any) -> bool:
     return not getattr(kernel, "requires_vector_input", True)
 
 
+def as_objects(X: Any, kernel: Any) -> np.ndarray:
+    """A sequence of objects as an array of them; refuse what is no sequence of objects."""
+    if isinstance(X, str | bytes) or not hasattr(X, "__len__") or getattr(X, "ndim", 1) > 1:
+        raise TypeError(
+            f"{kernel!r} compares objects, such as strings or sets: give a list of them, one for "
+            f"each example, not {type(X).__name__}"
+        )
+    found = np.empty(len(X), object)
+    for i, thing in enumerate(X):  # one by one: NumPy would unfold sequences
+        found[i] = thing
+    return found
+
+
 class ForeignKernel(Kernel):
     """A kernel object of another package that follows scikit-learn's protocol.
 
@@ -206,6 +219,9 @@ class _CountKernel(Kernel):
     """Dot products of counts of parts of objects; the counts are the explicit features."""
 
     requires_vector_input = False
+
+    def _checked_rows(self, X: Any, name: str) -> Any:
+        return as_objects(X, self)
 
     def _parts(self, thing: Any) -> Counter[Hashable]:
         raise NotImplementedError
@@ -286,4 +302,9 @@ class SpectrumKernel(_CountKernel):
         self.length = length
 
     def _parts(self, thing: Any) -> Counter[Hashable]:
+        if not hasattr(thing, "__getitem__") or self.length < 1:
+            raise TypeError(
+                f"{self!r} compares strings or sequences by substrings of one or more symbols, "
+                f"got {thing!r}"
+            )
         return Counter(thing[i : i + self.length] for i in range(len(thing) - self.length + 1))

@@ -9,6 +9,7 @@ from typing import Any, Self
 import numpy as np
 from scipy.special import kv
 
+from tenfold.kernel._row_checks import check_parameter
 from tenfold.kernel._tiles_numba import (
     CANCELLATION,
     EXPONENTIAL,
@@ -162,6 +163,8 @@ class RBF(Kernel, sk.RBF):
         gamma : float
             The factor, at least 0; with 0 all values are 1.
         """
+        if not gamma >= 0:
+            raise ValueError(f"gamma must be at least 0, got {gamma!r}")
         return cls(sqrt(0.5 / gamma) if gamma > 0 else inf)
 
     @property
@@ -202,6 +205,7 @@ class Matern(Kernel, sk.Matern):
     accepts_sparse = True
 
     def tile(self, X: Any, Z: Any) -> np.ndarray:
+        check_parameter(self, "nu")
         root = sqrt(2 * self.nu) if self.nu < inf else 1.0
         scale = np.asarray(self.length_scale) / root
         kind = _MATERN_KINDS.get(self.nu, SQUARED_DISTANCE)
@@ -250,6 +254,7 @@ class RationalQuadratic(Kernel, sk.RationalQuadratic):
     accepts_sparse = True
 
     def tile(self, X: Any, Z: Any) -> np.ndarray:
+        check_parameter(self, "alpha")
         return function_of_squares(self, distance_tile(X, Z, self.length_scale))
 
 
@@ -272,6 +277,8 @@ class _SquaredDistances(Kernel):
 class ExpSineSquared(Kernel, sk.ExpSineSquared):
     r"""The periodic kernel :math:`k(x, z) = \exp(-2 \sin^2(\pi \lVert x - z \rVert / p) / \ell^2)`.
 
+    It is a kernel of rows with one column; with several `check_gram` finds negative eigenvalues.
+
     Parameters
     ----------
     length_scale, periodicity : float
@@ -287,6 +294,8 @@ class ExpSineSquared(Kernel, sk.ExpSineSquared):
     """
 
     def tile(self, X: Any, Z: Any) -> np.ndarray:
+        check_parameter(self, "length_scale")
+        check_parameter(self, "periodicity")
         return function_of_squares(self, distance_tile(X, Z, 1.0))
 
 
@@ -306,6 +315,7 @@ class _GammaKernel(Kernel):
         raise NotImplementedError
 
     def tile(self, X: Any, Z: Any) -> np.ndarray:
+        check_parameter(self, "gamma", zero_ok=True)
         values = self._exponents(X, Z)
         decay_tile(values, values.dtype.type(self.gamma), lowest_exponent(values.dtype))
         return values
