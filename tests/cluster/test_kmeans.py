@@ -222,6 +222,18 @@ def test_fewer_different_rows_than_clusters(init):
     assert len(set(model.labels_[:5])) == len(set(model.labels_[5:])) == 1
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_a_few_points_that_repeat_are_found_at_once(dtype):
+    """Means of equal rows are rounded, so another row was the farthest in every round."""
+    points = np.random.default_rng(0).uniform(0, 6, (5, 2)).astype(dtype)
+    with pytest.warns(ConvergenceWarning) as said:
+        model = KMeans(15, random_state=0).fit(np.repeat(points, 12, axis=0))
+    assert [str(each.message)[:9] for each in said] == ["Number of"]
+    assert model.converged_
+    assert model.n_iter_ < 10
+    assert len(set(model.labels_)) == 5
+
+
 def test_fewer_directions_than_clusters():
     X = np.repeat([[1.0, 0.0], [0.0, 2.0]], 5, axis=0)
     with pytest.warns(ConvergenceWarning, match=r"\(2\) found smaller than n_clusters \(3"):

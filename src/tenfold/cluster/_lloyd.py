@@ -37,6 +37,7 @@ from tenfold.stats.decorators import on_runs, propagates_nan
 # Columns whose mean is more than this many standard deviations from zero are centered: products of
 # rows and centers would lose digits.
 MAX_MEAN_IN_DEVIATIONS = 4.0
+_CENTER_ROUNDING = 16.0  # units of the last place: of a mean of equal rows
 
 CarriedBounds = CenterBounds | RowNorms | None
 
@@ -300,11 +301,18 @@ class FarthestRows(NamedTuple):
 def _farthest_rows(
     chunk: Chunk, centers: np.ndarray, origin: np.ndarray | None, m: int
 ) -> FarthestRows:
-    """The m rows of a chunk that are farthest from their centers."""
+    """The m rows of a chunk that are farthest from their centers.
+
+    A distance that is rounding of the center is none: of rows that repeat the same few points
+    another one would be the farthest in every round.
+    """
     distance = _nearest_squared_distances(chunk, centers, origin) * (chunk.weights() > 0)
+    label = label_chunk(chunk, centers, origin)
+    rounding = (_CENTER_ROUNDING * np.finfo(chunk.X.dtype).eps) ** 2
+    distance[distance <= rounding * np.square(centers.astype(np.float64)).sum(axis=1)[label]] = 0
     order = np.argsort(-distance, kind="stable")[:m]
     X = to_dense(_shift_rows(chunk, origin)[order])
-    label = label_chunk(chunk, centers, origin)[order]
+    label = label[order]
     return FarthestRows(distance[order], chunk.first + order, label, X, chunk.weights()[order])
 
 
