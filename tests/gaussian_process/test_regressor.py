@@ -217,3 +217,16 @@ def test_rows_beyond_all_numbers_are_named(name):
     rows, targets = 1e200 * rng.normal(size=(60, 2)), 1e160 * rng.normal(size=60)
     with pytest.raises(ValueError, match=r"overflow.*[Dd]ivide"):
         getattr(tenfold, name)().fit(rows, targets)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "name"),
+    [
+        (-1.0 * RBF(), "constant_value=-1.0"),
+        (RBF([1.0, -1.0]), "length_scale"),
+        (RBF() + WhiteKernel(0.0), "noise_level=0.0"),
+    ],
+)
+def test_hyperparameters_without_a_logarithm_are_named(kernel, name):
+    with pytest.raises(ValueError, match=f"must be positive, got .*{name}"):
+        GaussianProcessRegressor(kernel).fit([[0.0, 1.0], [1.0, 0.0], [2.0, 2.0]], [0.0, 1.0, 2.0])

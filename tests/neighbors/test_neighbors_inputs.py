@@ -89,3 +89,8 @@ def test_weights_that_are_nan_are_refused(model):
     model.set_params(weights=lambda d: np.where(d == 0.25, np.nan, 1.0)).fit(X, y)
     with pytest.raises(ValueError, match="NaN for a neighbor of row 150"):
         model.predict(Q)
+
+
+def test_negative_weights_of_columns_are_refused():
+    with pytest.raises(ValueError, match="cannot be negative"):
+        NearestNeighbors(metric_params={"w": [-1.0, 1.0]}).fit([[0.0, 1.0], [1.0, 0.0]])

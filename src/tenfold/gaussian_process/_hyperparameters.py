@@ -39,6 +39,7 @@ def maximize_evidence(
     The first start is the theta of the kernel, the others are uniform within its bounds (which are
     logarithms), drawn from `rng`.
     """
+    _check_positive(kernel)
     starts = [kernel.theta]
     if n_restarts > 0:
         if not np.isfinite(kernel.bounds).all():
@@ -63,6 +64,20 @@ def maximize_evidence(
                 "raise n_restarts_optimizer."
             )
     return best.theta, best.value, report
+
+
+def _check_positive(kernel: Any) -> None:
+    """Refuse hyperparameters that have no logarithm: no kernel has them."""
+    with np.errstate(all="ignore"):
+        known, params = np.isfinite(kernel.theta), kernel.get_params()
+    free = [each.name for each in kernel.hyperparameters if not each.fixed]
+    sizes = [each.n_elements for each in kernel.hyperparameters if not each.fixed]
+    for name, good in zip(np.repeat(free, sizes), known, strict=True):
+        if not good:
+            raise ValueError(
+                f"hyperparameters of a kernel must be positive, got {name}="
+                f'{params.get(name, "no number")!r}; with bounds "fixed" it is left as it is'
+            )
 
 
 def _maximize_from(

@@ -61,6 +61,8 @@ def effective_metric(metric: Any, p: float | None, params: dict | None) -> tuple
     if metric != "minkowski":
         return metric, params
     p, w = params.pop("p", 2 if p is None else p), params.pop("w", None)
+    if w is not None and not (np.asarray(w, np.float64) >= 0).all():
+        raise ValueError(f"w={w!r}: weights of columns cannot be negative or NaN")
     names = {1: "manhattan", 2: "euclidean", np.inf: "chebyshev"}
     if w is None and p in names:
         return names[p], params
