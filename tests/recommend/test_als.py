@@ -8,6 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.model_selection import KFold, cross_val_score
 
 from tenfold import ALS
+from tenfold.persist.model_file import load
 from tenfold.recommend import Ratings
 from tests.recommend.conftest import make_ratings
 
@@ -56,7 +57,7 @@ def test_a_dense_loop_in_numpy_takes_the_same_steps():
     Y[tuple(X.T)] = y
     model = ALS(2, regularization=0.3, count_power=0, biases=False, center=False, max_iter=4, tol=0)
     ratings = Ratings.from_matrix(Y)
-    U, _ = model._start(ratings, model.set_params(random_state=5)._rng())
+    U, _ = model._start(ratings, model.set_params(random_state=5)._rng(), y.std())
     with pytest.warns(match="did not converge"):
         model.fit(ratings)
     for _ in range(4):
@@ -110,6 +111,40 @@ def test_a_weight_of_two_is_the_rating_twice(small):
     repeated = clone_fit(model, np.repeat(X, w, axis=0), np.repeat(y, w))
     assert_allclose(weighted.item_factors_, repeated.item_factors_, rtol=1e-8)
     assert_allclose(weighted.objective_, cost_of(weighted, X, y, 0.13, 1.0, 1.0, w), rtol=1e-10)
+
+
+def test_reasons_add_up_where_ratings_have_weights_and_after_saving_and_folding_in(small, tmp_path):
+    X, y = small
+    w = np.random.default_rng(0).integers(1, 4, len(y))
+    model = ALS(2, random_state=0).fit(X, y, w)
+    repeated = clone_fit(model, np.repeat(X, w, axis=0), np.repeat(y, w))
+    model.save(tmp_path / "m.tenfold")
+    own = X[:, 0] == 6
+    renamed = X[own].copy()
+    renamed[:, 0] = 1000
+    larger = model.fold_in(renamed, y[own], w[own])
+    unweighted = ALS(2, random_state=0).fit(X, y).fold_in(renamed, y[own], w[own])
+    for found, user in (
+        (model, 6), (repeated, 6), (load(tmp_path / "m.tenfold"), 6), (larger, 6), (larger, 1000),
+        (unweighted, 6), (unweighted, 1000),
+    ):  # fmt: skip
+        why = found.explain(user, int(X[0, 1]), n=100)
+        total = why.base + why.rest + sum(reason.contribution for reason in why.reasons)
+        assert_allclose(total, why.score, rtol=1e-9)
+    assert_allclose(larger.explain(1000, 3).score, model.explain(6, 3).score, rtol=1e-9)
+
+
+@pytest.mark.filterwarnings("ignore:.*did not converge")
+@pytest.mark.parametrize("unit", [1e6, 1e9])
+def test_ratings_in_small_units_have_a_solution(small, unit):
+    X, y = small
+    model = ALS(30, max_iter=5, tol=0, random_state=0).fit(X, y * unit)
+    assert np.sqrt(np.mean((model.predict(X) / unit - y) ** 2)) < 0.5 * y.std()
+
+
+def test_the_only_item_is_similar_to_none():
+    model = ALS(1, random_state=0).fit([["a", "x"], ["b", "x"]], [1, 2])
+    assert len(model.similar_items("x").items) == len(model.similar_items("x").scores) == 0
 
 
 def clone_fit(model, *data):

@@ -64,6 +64,17 @@ def test_equal_pairs_add_up():
     assert_array_equal(twice, once)
 
 
+def test_a_weight_of_two_is_the_count_twice():
+    rng = np.random.default_rng(0)
+    X = np.unique(rng.integers(0, 20, (200, 2)), axis=0)
+    counts, weights = rng.integers(1, 5, len(X)), rng.integers(0, 4, len(X))
+    weighted = ImplicitALS(2, random_state=0).fit(X, counts, weights).item_factors_
+    repeated = ImplicitALS(2, random_state=0).fit(
+        np.repeat(X, weights, axis=0), np.repeat(counts, weights)
+    )
+    assert_array_equal(weighted, repeated.item_factors_)
+
+
 def test_reasons_add_up_to_the_score_and_new_users_to_old_ones():
     R = np.abs(plays(2))
     model = ImplicitALS(4, random_state=0).fit(Ratings.from_matrix(np.where(R == 0, np.nan, R)))

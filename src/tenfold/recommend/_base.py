@@ -91,6 +91,7 @@ class Recommender(Estimator):
         "item_counts_": "i",
         "seen_items_": "e : index i",
         "seen_values_": "e",
+        "seen_weights_": "_",
         "seen_starts_": "_",
     }
 
@@ -321,8 +322,15 @@ class Recommender(Estimator):
         empty = self.seen_items_[:0], self.seen_values_[:0]
         indices = np.concatenate([empty[0], *(self.seen_items_[s] for s in spans)])
         values = np.concatenate([empty[1], *(self.seen_values_[s] for s in spans)])
-        values = values.astype(np.float64)
-        return SortedEntries(indptr, indices, values, None)
+        weights = self._seen_weights()
+        if weights is not None:
+            weights = np.concatenate([empty[1], *(weights[s] for s in spans)]).astype(np.float64)
+        return SortedEntries(indptr, indices, values.astype(np.float64), weights)
+
+    def _seen_weights(self) -> np.ndarray | None:
+        """Weights of what users have rated; None if all are 1 (files of old models have none)."""
+        weights = getattr(self, "seen_weights_", np.empty(0))
+        return weights if len(weights) else None
 
     def _entries_of(self, ratings: Any) -> SortedEntries:
         """Ratings of somebody new, without those of unknown items."""
@@ -340,6 +348,9 @@ class Recommender(Estimator):
         fits = len(starts) == len(self.user_ids_) + 1 and starts[0] == 0
         if not fits or starts[-1] != len(self.seen_items_) or (np.diff(starts) < 0).any():
             raise ValueError("seen_starts_ does not say where the ratings of each user begin")
+        weights = self._seen_weights()
+        if weights is not None and len(weights) != len(self.seen_items_):
+            raise ValueError("seen_weights_ does not have a weight for each rating")
 
     def _profiles(self, codes: np.ndarray) -> Any:
         raise NotImplementedError(f"{type(self).__name__} has to define _profiles(codes)")
@@ -375,6 +386,8 @@ def top_places(scores: np.ndarray, n: int) -> np.ndarray:
     [[1, 2, 3]]
     """
     m = scores.shape[1]
+    if not n:
+        return np.empty((len(scores), 0), np.intp)
     if n < m:
         bound = np.partition(scores, m - n, axis=1)[:, m - n, None]
         above = scores > bound
@@ -422,6 +435,7 @@ def _describe(ratings: Ratings) -> dict[str, Any]:
         "seen_starts_": entries.indptr.astype(np.int64),
         "seen_items_": entries.indices,
         "seen_values_": entries.values,
+        "seen_weights_": np.empty(0) if entries.weights is None else entries.weights,
     }
 
 

@@ -133,7 +133,14 @@ def transpose_entries(entries: SortedEntries, n_columns: int) -> SortedEntries:
 
 
 def merge_equal_pairs(entries: SortedEntries, how: str) -> SortedEntries:
-    """Entries of the same pair as one: their sum, or their mean with the sum of their weights."""
+    """Entries of the same pair as one: their mean with the sum of their weights, or their sum.
+
+    In a sum a weight of two is the entry twice, so that sums have no weights.
+    """
+    if how == "sum" and entries.weights is not None:
+        sums = empty_column(len(entries.indices), np.float64)
+        np.multiply(entries.values, entries.weights, out=sums)
+        entries = entries._replace(values=sums, weights=None)
     indptr, n = _count_pairs(entries.indptr, entries.indices)
     if n == len(entries.indices):
         return entries
@@ -233,10 +240,11 @@ def _allocate(n: int, kind: Any, weights: np.ndarray) -> tuple[np.ndarray, ...]:
 
 def _fits_float32(values: np.ndarray) -> bool:
     step = 2**22
-    return all(
-        bool((values[i : i + step].astype(np.float32) == values[i : i + step]).all())
-        for i in range(0, len(values), step)
-    )
+    with np.errstate(over="ignore"):  # what is too large becomes infinity, which differs
+        return all(
+            bool((values[i : i + step].astype(np.float32) == values[i : i + step]).all())
+            for i in range(0, len(values), step)
+        )
 
 
 def _expand(counts: np.ndarray) -> np.ndarray:
@@ -314,7 +322,7 @@ def _merge_pairs(indptr, indices, values, given, mean, columns, sums, weights): 
                 columns[at], sums[at] = indices[e], 0.0
                 if len(weights):
                     weights[at] = 0.0
-            sums[at] += (w if mean else 1.0) * values[e]
+            sums[at] += w * values[e]
             if len(weights):
                 weights[at] += w
     if mean:

@@ -25,6 +25,7 @@ from tenfold.recommend._half_steps import (
 from tenfold.recommend.ratings import Ratings
 
 _START_SCALE = 0.1  # of the random user factors
+_LARGE_DEVIATION = 1000.0  # of the ratings: beyond it the first factors grow with its root
 
 
 class ALS(RegressorMixin, FactorRecommender):
@@ -198,7 +199,8 @@ class ALS(RegressorMixin, FactorRecommender):
         mass, total, squares = users.total(sum_values, len(ratings.items))
         mean = float(total / mass) if self.center else 0.0
         values, scale = ratings.by_user.values, squares - 2 * mean * total + mass * mean**2
-        loop = until_converged(self._start(ratings, rng), tol=self.tol, max_iter=self.max_iter)
+        start = self._start(ratings, rng, float(np.sqrt(max(scale, 0.0) / mass)))
+        loop = until_converged(start, tol=self.tol, max_iter=self.max_iter)
         rule = self._rule()
         for x, _ in loop:
             y, _ = split_cost(items.each(solve_explicit, *self._system(x, mean), *rule))
@@ -215,12 +217,19 @@ class ALS(RegressorMixin, FactorRecommender):
             **loop.report,
         }
 
-    def _start(self, ratings: Ratings, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-        """Random vectors of users; those of the items come first."""
+    def _start(
+        self, ratings: Ratings, rng: np.random.Generator, deviation: float
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Random vectors of users; those of the items come first.
+
+        Large ratings begin with larger vectors: else those of the items would be so long that
+        rounding swallows the penalty.
+        """
         (n, m), k = ratings.shape, self.n_factors
+        length = _START_SCALE * max(1.0, deviation / _LARGE_DEVIATION) ** 0.5
         x = np.zeros((n, k + self.biases))
         if k:
-            x[:, :k] = _START_SCALE * normals(int(rng.integers(2**31)), 0, n, k)
+            x[:, :k] = length * normals(int(rng.integers(2**31)), 0, n, k)
         return x, np.zeros((m, k + self.biases))
 
     def _rule(self) -> tuple:
@@ -285,17 +294,18 @@ class ALS(RegressorMixin, FactorRecommender):
         rule, precision = self._rule()
         columns = self._item_columns()
         target = entries.values - self.mean_ - self.item_bias_[entries.indices]
+        moment = target if entries.weights is None else target * entries.weights
         solved = solve_row_systems(
             entries.indptr,
             entries.indices,
-            None,
-            target,
+            entries.weights,
+            moment,
             columns,
             ridge=RidgeRule(*rule).penalties(entries.masses),
             precision=precision,
             covariance=True,
         )
-        parts = target * (columns[entries.indices] @ (solved.covariance[0] @ columns[item]))
+        parts = moment * (columns[entries.indices] @ (solved.covariance[0] @ columns[item]))
         base = self.mean_ + self.item_bias_[item]
         score = self._scores(profiles)[0, item]
         ids = self.item_ids_[entries.indices]

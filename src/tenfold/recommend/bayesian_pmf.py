@@ -273,7 +273,7 @@ class BayesianPMF(RegressorMixin, FactorRecommender):
             reach = columns[entries.indices] @ (solved.covariance[0] @ columns[item])
             bias = self.item_bias_samples_[entries.indices, t]
             parts += reach * (entries.values - self.mean_ - bias) / self.noise_variances_[t]
-        parts /= self.n_samples
+        parts *= (1.0 if entries.weights is None else entries.weights) / self.n_samples
         score = self._scores(profiles)[0, item]
         ids = self.item_ids_[entries.indices]
         return make_explanation(score, score - parts.sum(), ids, entries.values, parts, n)
