@@ -30,6 +30,11 @@ def test_the_limit_and_the_completed_matrix():
     assert_allclose(last.completed, [[4.3641, 2.7125, 6.1991], [1.2512, 0.7777, 1.7773]], atol=1e-4)
 
 
+def test_factors_of_another_length_are_refused():
+    with pytest.raises(ValueError, match="a row of factors for each column"):
+        next(alternating_steps(Y, [1, 2, 3, 4], 1.0))
+
+
 def test_the_cost_never_rises_for_any_rank():
     rng = np.random.default_rng(0)
     Z = rng.normal(size=(8, 6))

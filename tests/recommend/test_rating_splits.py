@@ -41,6 +41,16 @@ def test_periods_are_tested_on_what_came_before():
     assert last == TIME.max()
 
 
+def test_a_table_has_as_many_ratings_as_rows(tmp_path):
+    table = {"user": X[:, 0], "item": X[:, 1], "rating": Y}
+    pd.DataFrame(table).to_parquet(tmp_path / "ratings.parquet")
+    for split in (TimeSplit(TIME), LastRatings(TIME), UserHoldout(1)):
+        for data in (table, tmp_path / "ratings.parquet"):
+            pairs = zip(next(split.split(data)), next(split.split(X)), strict=True)
+            for found, wanted in pairs:
+                assert_array_equal(found, wanted)
+
+
 def test_cross_validation_takes_them_with_arrays_and_tables():
     table = pd.DataFrame(X, columns=["user", "item"])
     model = ALS(2, regularization=0.05, random_state=0)
@@ -57,6 +67,15 @@ def test_splits_that_leave_nothing_are_refused():
         TimeSplit(TIME, n_splits=5, test_share=0.2)
     with pytest.raises(ValueError, match="a share below 1"):
         UserHoldout(n_held=1.0)
+    for n_held in (0, -1, 1.5, 2.0, np.nan):
+        with pytest.raises(ValueError, match="neither a whole number of ratings"):
+            LastRatings(TIME, n_held=n_held)
+    missing = np.where(TIME == 7, np.nan, TIME)
+    for split in (LastRatings(missing), TimeSplit(missing)):
+        with pytest.raises(
+            ValueError, match=f"row {int(np.argmax(TIME == 7))}: the time is missing"
+        ):
+            next(split.split(X))
     with pytest.raises(ValueError, match="time has shape"):
         next(LastRatings(TIME[:5]).split(X))
     with pytest.raises(ValueError, match="the same time"):

@@ -82,6 +82,18 @@ def test_equal_pairs_become_their_mean_or_their_sum():
     )
 
 
+def test_a_matrix_without_entries_has_no_ratings():
+    for empty in (np.full((2, 5), np.nan), coo_array((3, 4))):
+        with pytest.raises(ValueError, match="no ratings"):
+            Ratings.from_matrix(empty)
+
+
+def test_numbers_beyond_float32_are_kept_without_a_warning(recwarn):
+    ratings = open_ratings([["a", "x"], ["b", "x"]], [1e90, 2e90])
+    assert_array_equal(ratings.to_matrix(), [[1e90], [2e90]])
+    assert not recwarn.list
+
+
 def test_weights_count_as_repetitions_and_zero_is_no_rating():
     X, y = [["a", "x"], ["a", "y"], ["b", "x"], ["c", "x"]], [1.0, 2.0, 3.0, 4.0]
     ratings = open_ratings(X, y, [1, 3, 2, 0])

@@ -66,6 +66,15 @@ def test_a_row_or_column_without_entries_gets_means():
     assert_allclose(model.transform(X)[:, 6], 0, atol=1e-12)
 
 
+@pytest.mark.parametrize("value", [np.inf, -np.inf, 1e300])
+def test_infinity_is_named_with_its_column(value, recwarn):
+    X, _ = gappy(3)
+    X[2, 4] = value
+    with pytest.raises(ValueError, match="infinity or a value too large to square, in column 'x4'"):
+        SoftImpute(0.5, max_rank=np.int64(2)).fit(X)
+    assert not recwarn.list
+
+
 def test_columns_without_entries_are_named_in_a_warning():
     X, _ = gappy(3)
     X[:, 2:9] = np.nan

@@ -8,7 +8,7 @@ import numpy as np
 
 
 class RankingTotals(NamedTuple):
-    """Sums over users of the metrics of their top lists; two of them merge by adding.
+    """Sums over users of the metrics of their top lists; `merge` adds those of other users.
 
     Parameters
     ----------

@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from tenfold.metrics.recommendation import RankingTotals, ranking_totals
+from tenfold.recommend._base import check_list_length
 from tenfold.recommend._id_codes import find_ids
 from tenfold.recommend._thresholds import USERS_PER_BLOCK
 from tenfold.recommend.ratings import open_ratings
@@ -88,6 +89,7 @@ def most_popular(X: Any, y: Any = None, n: int = 10) -> list[Any]:
     >>> most_popular([["ann", "Ran"], ["bob", "Ran"], ["bob", "Alien"]], n=1)
     ['Ran']
     """
+    check_list_length(n)
     ratings = open_ratings(X, y)
     order = np.argsort(-ratings.by_item.counts, kind="stable")[:n]
     return ratings.items[order].tolist()

@@ -110,8 +110,13 @@ def alternating_steps(
     """
     if not regularization > 0:
         raise ValueError(f"regularization={regularization}: it is greater than 0")
-    Y = np.asarray(Y, np.float64)
-    V = np.asarray(V, np.float64).reshape(Y.shape[1], -1)
+    Y, V = np.asarray(Y, np.float64), np.asarray(V, np.float64)
+    if Y.ndim != 2 or V.ndim not in (1, 2) or len(V) != Y.shape[1]:
+        raise ValueError(
+            f"Y of shape {Y.shape} and V of shape {V.shape}: V has a row of factors for each "
+            "column of the matrix Y"
+        )
+    V = V.reshape(len(V), -1)
     U = np.full((len(Y), V.shape[1]), np.nan)
     yield FactorStep("start", U, V, np.nan)
     by_user, by_item = observed_entries(Y), observed_entries(Y.T)

@@ -100,6 +100,8 @@ class Ratings:
                 raise ValueError(f"a matrix of ratings has two dimensions, not {Y.ndim}")
             user, item = np.nonzero(~np.isnan(Y))
             value = Y[user, item]
+        if not len(value):
+            raise ValueError("no ratings: the matrix has no entry that is stored, or not NaN")
         _check_values(np.asarray(value, np.float64), 0)
         triples = Triples(weighted=False)
         triples.append(user=user, item=item, value=np.asarray(value, np.float64))

@@ -98,6 +98,7 @@ class SoftImpute(Transformer):
     """
 
     _nan_ok = True
+    _learns_nan = False  # pyright: ignore[reportAssignmentType]
     _chunk_rows = 1024  # a linear system for each row
     _float64_learned = ("components_", "singular_values_", "mean_")
     _learned_shapes = {"components_": "m p", "singular_values_": "m", "mean_": "p"}
@@ -139,6 +140,14 @@ class SoftImpute(Transformer):
         n, total, squares = rows.total(_observed_sums)
         if not n.any():
             raise ValueError("SoftImpute: all entries of X are missing")
+        wrong = ~np.isfinite(squares)
+        if wrong.any():
+            name = self.get_feature_names_out()[int(wrong.argmax())]
+            raise ValueError(
+                f"Input X contains infinity or a value too large to square, in column {name!r}: "
+                "SoftImpute needs finite numbers (NaN is a missing entry); divide the column by a "
+                "constant"
+            )
         self._warn_of_empty_columns(n)
         mean = np.divide(total, n, out=np.zeros(len(n)), where=n > 0) if self.center else 0.0 * n
         k = min(self.max_rank or _MAX_DEFAULT_RANK, rows.n_features)
@@ -242,7 +251,8 @@ def _observed_sums(chunk: Chunk) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Weight, sum and sum of squares of the observed entries of each column."""
     seen, w = ~np.isnan(chunk.X), chunk.weights().astype(np.float64)
     values = np.where(seen, chunk.X, 0).astype(np.float64)
-    return w @ seen, w @ values, w @ values**2
+    with np.errstate(over="ignore", invalid="ignore"):  # infinity is reported at the end
+        return w @ seen, w @ values, w @ values**2
 
 
 def _column_systems(chunk: Chunk, B: np.ndarray, mean: np.ndarray, lam: float) -> ColumnSystems:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -35,8 +36,9 @@ class UserHoldout:
     """
 
     def __init__(self, n_splits: int = 5, *, n_held: float = 0.2, random_state: Any = 0) -> None:
-        if n_splits < 1 or n_held <= 0 or (isinstance(n_held, float) and n_held >= 1):
-            raise ValueError("UserHoldout: n_splits >= 1, and n_held a number or a share below 1")
+        if n_splits < 1:
+            raise ValueError(f"UserHoldout: n_splits={n_splits}, and there is at least one split")
+        _check_held("UserHoldout", n_held)
         self.n_splits, self.n_held, self.random_state = n_splits, n_held, random_state
 
     def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
@@ -81,6 +83,7 @@ class LastRatings:
     """
 
     def __init__(self, time: Any, *, n_held: float = 1) -> None:
+        _check_held("LastRatings", n_held)
         self.time, self.n_held = np.asarray(time), n_held
 
     def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
@@ -148,7 +151,7 @@ class TimeSplit:
             Array or table.
         y, groups : ignored
         """
-        _check_times(self.time, len(X))
+        _check_times(self.time, len(open_pairs(X)))
         ordered, n = np.sort(self.time), len(self.time)
         for number in range(self.n_splits):
             first = round(n * (1 - self.test_share * (self.n_splits - number)))
@@ -166,16 +169,28 @@ def _user_numbers(X: Any) -> np.ndarray:
     return np.unique(open_pairs(X)[:, 0].astype(str), return_inverse=True)[1]
 
 
+def _check_held(name: str, n_held: Any) -> None:
+    """Refuse what holds out nothing, and shares that leave nothing."""
+    whole = isinstance(n_held, Integral)
+    if not ((whole and n_held >= 1) or (not whole and 0 < n_held < 1)):
+        raise ValueError(
+            f"{name}: n_held={n_held!r} is neither a whole number of ratings nor a share below 1"
+        )
+
+
 def _check_times(time: np.ndarray, n: int) -> None:
     if time.shape != (n,):
         raise ValueError(f"time has shape {time.shape}, but there are {n} ratings")
+    missing = time != time  # noqa: PLR0124 - NaN, and dates that are none
+    if missing.any():
+        raise ValueError(f"row {int(np.argmax(missing))}: the time is missing; leave out such rows")
 
 
 def _hold_out(users: np.ndarray, order: np.ndarray, n_held: float) -> Split:
     """The last ratings of each user, in the order given."""
     order = order[np.argsort(users[order], kind="stable")]
     counts = np.bincount(users)
-    share = counts * n_held if isinstance(n_held, float) else np.full(len(counts), n_held)
+    share = counts * n_held if n_held < 1 else np.full(len(counts), n_held)
     held = np.minimum(np.floor(share).astype(int), counts - 1)
     rank = np.arange(len(order)) - np.repeat(np.cumsum(counts) - counts, counts)
     last = rank >= np.repeat(counts - held, counts)

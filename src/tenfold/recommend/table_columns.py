@@ -15,9 +15,10 @@ _WORDS = {
     "item": ("item", "movie", "film", "product", "book", "song", "track", "artist", "title",
              "article", "game", "course", "what", "sku", "asin", "isbn", "business", "anime"),
     "rating": ("rating", "score", "stars", "rate", "value", "count", "plays", "quantity",
-               "preference", "weight", "clicks", "views", "listens"),
+               "preference", "weight", "clicks", "views", "listens", "play_count", "purchases"),
     "time": ("time", "timestamp", "date", "datetime", "when", "day", "year"),
 }  # fmt: skip
+_COUNTS = {"count", "plays", "quantity", "clicks", "views", "listens", "play_count", "purchases"}
 
 
 def find_rating_columns(names: list[str]) -> dict[str, str]:
@@ -35,6 +36,17 @@ def find_rating_columns(names: list[str]) -> dict[str, str]:
                 found[role] = name
                 break
     return found
+
+
+def is_count_name(name: str) -> bool:
+    """Whether a column of this name says how often something was done, not how it was liked.
+
+    Examples
+    --------
+    >>> is_count_name("Play count"), is_count_name("rating")
+    (True, False)
+    """
+    return _first_word(name) in _COUNTS
 
 
 def _first_word(name: str) -> str:
