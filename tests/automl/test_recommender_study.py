@@ -35,9 +35,10 @@ def test_ratings_are_recognized_and_a_recommender_is_chosen_and_saved(tmp_path):
     assert json.loads((tmp_path / "metrics.json").read_text())["chosen"] == study.chosen.key
 
 
-def test_counts_get_a_recommender_of_lists():
+@pytest.mark.parametrize("most", [60, 9])  # few different counts are no stars
+def test_counts_get_a_recommender_of_lists(most):
     X, _ = make_ratings(1, 60, 30, share=0.4)
-    plays = {"listener": X[:, 0], "song": X[:, 1], "plays": 1 + np.arange(len(X)) % 60}
+    plays = {"listener": X[:, 0], "song": X[:, 1], "play_count": 1 + np.arange(len(X)) % most}
     study = tenfold.learn(plays, minutes=1)
     assert study.metric == "ndcg"
     assert study.model.recommend(0, 3).items.shape == (3,)

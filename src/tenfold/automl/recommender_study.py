@@ -18,7 +18,12 @@ from tenfold.engine.atomic import write_atomic
 from tenfold.recommend.evaluation import evaluate_ranking
 from tenfold.recommend.ratings import open_ratings
 from tenfold.recommend.splits import LastRatings, UserHoldout
-from tenfold.recommend.table_columns import RatingTable, find_rating_columns, read_rating_table
+from tenfold.recommend.table_columns import (
+    RatingTable,
+    find_rating_columns,
+    is_count_name,
+    read_rating_table,
+)
 
 _MAX_COLUMNS = 4  # user, item, rating and time: a table with more is no table of ratings
 _MIN_ROWS = 50
@@ -183,7 +188,7 @@ def run_recommenders(
     table = read_rating_table(records, config.target)
     if len(table.value) < _MIN_ROWS:
         raise ValueError(f"{len(table.value)} ratings are too few: at least {_MIN_ROWS} are needed")
-    explicit = _has_stars(table.value)
+    explicit = _has_stars(table)
     metric = "rmse" if explicit else "ndcg"
     callbacks.message(_describe(table, explicit=explicit))
     train, test = _hold_out(table, config)
@@ -238,8 +243,11 @@ def _try_candidates(
     return attempts, models[attempts[0].key]
 
 
-def _has_stars(values: np.ndarray) -> bool:
-    """Whether values are ratings: some different ones, but not as many as counts have."""
+def _has_stars(table: RatingTable) -> bool:
+    """Whether values are ratings: no counts by their name, and not as many as counts have."""
+    values = table.value
+    if is_count_name(table.columns.get("rating", "")) and (values >= 0).all():
+        return False
     return 1 < len(np.unique(values)) <= _MAX_STARS or bool((values < 0).any())
 
 
