@@ -7,7 +7,17 @@ import numpy as np
 import pytest
 from scipy.sparse.linalg import svds
 
-from tenfold import Documents, GloVe, PPMIEmbedding, SequentialClassifier, Word2Vec, WordVectors
+from tenfold import (
+    Documents,
+    GloVe,
+    PPMIEmbedding,
+    RecurrentLanguageModel,
+    SequentialClassifier,
+    SoftmaxLanguageModel,
+    TransformerLanguageModel,
+    Word2Vec,
+    WordVectors,
+)
 from tenfold.embeddings import (
     count_cooccurrences,
     embed_related_words,
@@ -313,6 +323,21 @@ def test_vectors_of_a_language_model_are_the_rows_of_its_first_layer():
     hidden.fit(np.eye(3)[X[:, 0].astype(int)], y)
     assert np.array_equal(layer_vectors(hidden).vectors_, hidden.params_[0])
 
+    texts = ["to be or not to be"] * 3
+    for model in (
+        RecurrentLanguageModel(epochs=1, random_state=0),
+        TransformerLanguageModel(epochs=1, random_state=0),
+    ):
+        found = layer_vectors(model.fit(texts))
+        assert found.words_ == model.symbols_
+        assert np.array_equal(found.vectors_, model.embedding_)
+    for order, hidden in ((2, None), (3, 4)):
+        model = SoftmaxLanguageModel(order, hidden=hidden, random_state=0).fit(texts)
+        table = model.params_[0][0]  # of the last symbol; the last row is that of the beginning
+        assert np.array_equal(layer_vectors(model).vectors_, table[:-1])
+    with pytest.raises(ValueError, match="take order=2"):
+        layer_vectors(SoftmaxLanguageModel(1).fit(texts))
+
     class Elsewhere:
         def word_vectors(self):
             return ["a"], [[1.0]]
@@ -352,6 +377,11 @@ def test_damaged_files_are_refused_in_words(content, what, tmp_path):
     (tmp_path / "v").write_bytes(content)
     with pytest.raises(ValueError, match=what):
         read_word_vectors(tmp_path / "v")
+
+
+def test_words_and_numbers_in_one_corpus_are_named():
+    with pytest.raises(TypeError, match="of one kind, not int and str"):
+        PPMIEmbedding(2, min_count=1).fit([["a", 1], ["b", 2]])
 
 
 def test_what_is_wrong_is_said():

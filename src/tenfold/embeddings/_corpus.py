@@ -118,7 +118,14 @@ def select_words(
     words: list[Any], counts: np.ndarray, *, min_count: int, max_words: int | None, given: bool
 ) -> np.ndarray:
     """Numbers of the words to keep: by falling count, equal counts in the order of the words."""
-    order = np.array(sorted(range(len(words)), key=lambda n: (-int(counts[n]), words[n])), np.int64)
+    try:
+        ordered = sorted(range(len(words)), key=lambda n: (-int(counts[n]), words[n]))
+    except TypeError:  # such words have no order
+        kinds = sorted({type(word).__name__ for word in words})
+        raise TypeError(
+            f"words of documents are of one kind, not {' and '.join(kinds)}: make them text"
+        ) from None
+    order = np.array(ordered, np.int64)
     if not given:
         order = order[counts[order] >= min_count]
     chosen = order[:max_words]

@@ -19,7 +19,8 @@ def layer_vectors(model: Any, words: Any = None) -> WordVectors:
     Parameters
     ----------
     model : fitted network
-        Any model with `network_` and `params_`, or with a method ``word_vectors()``.
+        A language model of networks, any model with `network_` and `params_`, or one with a method
+        ``word_vectors()``.
     words : list, optional
         The symbols, by number; by default `model.symbols_`, or 0, 1, ...
 
@@ -37,6 +38,10 @@ def layer_vectors(model: Any, words: Any = None) -> WordVectors:
     >>> layers = [Embedding(3, 2), Flatten(), Dense()]
     >>> model = SequentialClassifier(layers, epochs=2, random_state=0).fit(X, y)
     >>> layer_vectors(model, ["a", "b", "c"])["b"].shape
+    (2,)
+    >>> from tenfold import SoftmaxLanguageModel
+    >>> bigrams = SoftmaxLanguageModel(2, hidden=2, random_state=0).fit(["to be or not to be"])
+    >>> layer_vectors(bigrams)["t"].shape
     (2,)
     """
     if hasattr(model, "word_vectors"):

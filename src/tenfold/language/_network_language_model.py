@@ -198,6 +198,11 @@ class NetworkLanguageModel(LanguageModel):
         """Learned vector of each symbol of `symbols_`, (n_symbols, width)."""
         return self.params_[0][: len(self.symbols_)]
 
+    def word_vectors(self) -> tuple[list[Any], np.ndarray]:
+        """The symbols and their learned vectors, for `tenfold.embeddings.layer_vectors`."""
+        check_is_fitted(self)
+        return list(self.symbols_), self.embedding_
+
     def _check_learned(self) -> None:
         """Raise an error if the parts of a loaded model do not fit each other."""
         if not hasattr(self, "params_"):

@@ -277,6 +277,16 @@ class SoftmaxLanguageModel(CountedLanguageModel):
         for name, value in found.report.items():
             setattr(self, name, value)
 
+    def word_vectors(self) -> tuple[list[Any], np.ndarray]:
+        """The symbols and their rows of the table of the last place, of width `hidden` if given.
+
+        For `tenfold.embeddings.layer_vectors`; a model of order 1 has no table.
+        """
+        check_is_fitted(self)
+        if self.order == 1:
+            raise ValueError("a SoftmaxLanguageModel of order 1 has no vectors: take order=2")
+        return list(self.symbols_), self.params_[0][0, : len(self.symbols_)]
+
     @property
     def n_parameters_(self) -> int:
         """Number of all entries of `params_`."""
