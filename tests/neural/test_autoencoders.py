@@ -224,6 +224,8 @@ def test_what_is_wrong_is_said():
         Autoencoder(filters=(4,), tied=True).fit(X)
     with pytest.raises(ValueError, match="end it with Dense"):
         Autoencoder(encoder=[Dense(3)], decoder=[Dense(5)]).fit(X)
+    own = Autoencoder(encoder=[Dense(3)], decoder=[Dense(5), Dense()], epochs=1, random_state=0)
+    assert own.fit(X).reconstruct(X).shape == X.shape
     with pytest.raises(ValueError, match="both, encoder and decoder"):
         Autoencoder(encoder=[Dense(3)]).fit(X)
     model = Autoencoder(3, epochs=1).fit(X)

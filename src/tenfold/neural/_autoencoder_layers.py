@@ -30,12 +30,20 @@ def build_layers(model: Any, row_shape: Shape) -> AutoencoderLayers:
     if model.encoder is not None or model.decoder is not None:
         if model.encoder is None or model.decoder is None:
             raise ValueError("give the layers of both, encoder and decoder, or of neither")
-        encoder, decoder = list(model.encoder), list(model.decoder)
+        encoder, decoder = list(model.encoder), _sized_decoder(model.decoder, row_shape)
     elif len(model.filters):
         encoder, decoder = _image_layers(model, row_shape)
     else:
         encoder, decoder = _dense_layers(model, row_shape)
     return AutoencoderLayers([*before, *encoder], [*decoder, *after])
+
+
+def _sized_decoder(layers: Any, row_shape: Shape) -> list[Layer]:
+    """Layers of a decoder, whose last one gets the units of a row if it is a `Dense()`."""
+    *before, last = list(layers) or [None]
+    if isinstance(last, Dense) and last.units is None:
+        last = last._replace(units=row_shape[-1])
+    return [*before, last] if last is not None else []
 
 
 def _input_layers(model: Any) -> list[Layer]:

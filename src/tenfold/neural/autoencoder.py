@@ -69,7 +69,8 @@ class Autoencoder(AutoencoderBase):
         (height, width) or (height, width, channels) of flat rows; by default that of X, or a
         square.
     encoder, decoder : lists of layers, optional
-        Other layers, see `tenfold.neural`; the last of the decoder gives the row.
+        Other layers, see `tenfold.neural`; the last of the decoder gives the row, and `Dense()`
+        has as many units as it needs.
     optimizer : str or optimizer
         "adam", "adamw", "sgd", "momentum", "nesterov", "rmsprop", "adagrad", one of
         `tenfold.optim.optimizers`, or "lbfgs", which takes all rows in every step.
