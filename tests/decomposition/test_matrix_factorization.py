@@ -135,8 +135,13 @@ def test_mixed_factors_have_the_same_product(rows):
 
 
 def test_usage_adds_up_the_codes(rows):
-    model = fit(rows, code_set="nonnegative", tol=1e-10, max_iter=500)
-    assert_allclose(model.usage_, model.transform(rows).sum(axis=0), rtol=1e-2)
+    for codes in ("nonnegative", "box", "k_sparse", "one_hot"):
+        for inner in (None, 2):
+            model = fit(rows, code_set=codes, tol=0, max_iter=3, inner_iter=inner)
+            Z = model.transform(rows)
+            assert_allclose(model.usage_, np.abs(Z).sum(axis=0), rtol=1e-4, atol=1e-9)
+            error = np.linalg.norm(rows - Z @ model.components_)
+            assert_allclose(model.reconstruction_err_, error, rtol=1e-6)
 
 
 def test_settings_that_contradict_each_other_are_refused(rows):

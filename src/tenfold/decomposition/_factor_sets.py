@@ -38,9 +38,10 @@ class CodeSet(NamedTuple):
     @property
     def needs_start(self) -> bool:
         """Whether codes depend on those of the last pass: steps of projected gradients."""
-        return (
-            bool(self.inner_iter) or callable(self.kind) or self.kind in ("simplex", "ball", "box")
-        )
+        if self.kind in ("one_hot", "k_sparse"):
+            return False  # these are found anew, without steps
+        projected = callable(self.kind) or self.kind in ("simplex", "ball", "box")
+        return projected or bool(self.inner_iter)
 
 
 def project_rows(V: np.ndarray, kind: Any) -> np.ndarray:

@@ -84,7 +84,7 @@ class MatrixFactorization(ClassNamePrefixFeaturesOutMixin, Transformer):
     ----------
     components_ : (n_components, n_features) atoms
     usage_ : (n_components,) total usage of each atom, the sum of its absolute codes
-    reconstruction_err_ : Frobenius norm of X - Z D
+    reconstruction_err_ : Frobenius norm of X - Z D, with the codes that `transform` finds
     n_iter_, converged_, history_ : iterations, whether `tol` was reached, objective and seconds
 
     See Also
@@ -193,22 +193,21 @@ class MatrixFactorization(ClassNamePrefixFeaturesOutMixin, Transformer):
         kept = np.zeros((rows.n_rows if codes.needs_start else 0, k))
         if len(kept):
             kept[:] = project_rows(kept[:1], codes.kind)
-        loop = until_converged(
-            (D, kept, np.inf, 0.0, np.zeros(k)), tol=self.tol, max_iter=self.max_iter
-        )
-        for D, kept, last, *_ in loop:
+        loop = until_converged((D, kept, np.inf), tol=self.tol, max_iter=self.max_iter)
+        for D, kept, last in loop:
             s, kept = _pass(rows, Dictionary.of(D), codes, kept)
             D = find_atoms(D, s.gram, s.cross, atoms)
             error = _squared_error(s, D)
             objective = 0.5 * error + codes.l1 * float(s.usage.sum()) + 0.5 * codes.l2 * s.squares
             objective += atoms.penalty(D)
             change = max(last - objective, 0.0) / max(s.data, np.finfo(float).tiny)
-            loop.update((D, kept, objective, error, s.usage), objective=objective, change=change)
-        D, _, _, error, usage = loop.state
+            loop.update((D, kept, objective), objective=objective, change=change)
+        D, kept, _ = loop.state
+        s, _ = _pass(rows, Dictionary.of(D), codes._replace(inner_iter=0), kept)  # as transform
         return {
             "components_": D.astype(rows.dtype),
-            "usage_": usage,
-            "reconstruction_err_": float(np.sqrt(max(error, 0.0))),
+            "usage_": s.usage,
+            "reconstruction_err_": float(np.sqrt(max(_squared_error(s, D), 0.0))),
             "warning_": None if self.tol > 0 else "",
             **loop.report,
         }
