@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import multivariate_normal
 from sklearn import decomposition
+from sklearn.exceptions import ConvergenceWarning
 
 import tenfold
 from tenfold import FactorAnalysis, ProbabilisticPCA
@@ -142,6 +143,26 @@ def test_a_heywood_case_stays_above_the_floor():
     assert (floored.noise_variance_ >= 0.005 * X.var(axis=0) * (1 - 1e-12)).all()
     assert floored.heywood_.any()
     assert free.noise_variance_.min() < 0.005 * X.var(axis=0).min()
+
+
+@pytest.mark.parametrize("solver", ["em", "lbfgs"])
+@pytest.mark.parametrize("least", [0.005, 0.2])
+def test_columns_at_the_floor_are_marked_by_both_solvers(solver, least):
+    z, a, b = np.random.default_rng(1).normal(size=(3, 100))
+    X = np.column_stack([z, 0.9 * z + 0.3 * a, 0.8 * z + 0.5 * b])
+    model = FactorAnalysis(1, solver=solver, min_noise_ratio=least, tol=1e-6, max_iter=3000).fit(X)
+    ratio = model.noise_variance_ / X.var(axis=0)
+    assert_array_equal(model.heywood_, ratio < 1.001 * least)
+    assert model.heywood_[0]
+    assert not model.heywood_[2]
+
+
+def test_a_fit_that_gets_no_further_names_the_floor_instead_of_more_iterations(X):
+    with pytest.warns(
+        ConvergenceWarning, match="got no further after .* min_noise_ratio"
+    ) as caught:
+        FactorAnalysis(4, solver="lbfgs", tol=1e-300).fit(X)
+    assert "increase the number of iterations" not in str(caught[0].message)
 
 
 def test_parts_merge_and_weights_are_repetitions(X):

@@ -236,3 +236,19 @@ def test_errors_name_the_cure(X):
         ProbabilisticPCA(9).fit(X)
     with pytest.raises(ValueError, match="infinity"):
         ProbabilisticPCA(2).fit(np.where(np.arange(8) == 1, np.inf, X))
+
+
+def test_em_of_rows_that_are_all_alike_is_the_closed_form():
+    for X in (np.zeros((9, 3)), np.full((9, 3), 7.0), np.tile([1.0, 2.0, 3.0], (9, 1))):
+        by_em = ProbabilisticPCA(2, algorithm="em", random_state=0).fit(X)
+        assert_allclose(by_em.mean_, X[0])
+        assert np.isfinite(by_em.components_).all()
+        assert_allclose(by_em.explained_variance_, 0, atol=1e-12)
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("unit", [1e150, 1e-160])
+def test_no_solution_is_an_error_and_not_a_number(unit):
+    X = np.random.default_rng(0).normal(size=(60, 6)) * unit
+    with pytest.raises(ValueError, match="no finite solution: components_ is NaN"):
+        ProbabilisticPCA(2, algorithm="em", random_state=0).fit(X)

@@ -54,6 +54,12 @@ def store_arguments(model: Any, arguments: dict[str, Any]) -> None:
             setattr(model, name, value)
 
 
+def _join_cures(cures: list[str]) -> str:
+    """Some things to do as the beginning of a sentence: "Raise max_iter, or loosen tol"."""
+    text = ", or ".join([", ".join(cures[:-1]), cures[-1]] if len(cures) > 1 else cures)
+    return text[:1].upper() + text[1:]
+
+
 class Parametrized(BaseEstimator):
     """What models of rows and agents share: parameters whose check costs a small fit little."""
 
@@ -174,6 +180,11 @@ class Estimator(Parametrized):
         tags.target_tags.multi_output = self._multi_output
         return tags
 
+    @property
+    def _learns_nan(self) -> bool:
+        """Whether NaN may be learned: a column without values leads to missing numbers."""
+        return self._nan_ok
+
     def _work_context(self) -> AbstractContextManager[None]:
         return fit_context(self)
 
@@ -191,7 +202,7 @@ class Estimator(Parametrized):
         """
         learned = dict(learned)
         warning = learned.pop("warning_", None)
-        if not self._nan_ok:  # then a column without values leads to missing numbers
+        if not self._learns_nan:
             check_learned_numbers(type(self).__name__, learned)
         for name, value in learned.items():
             setattr(self, name, value)
@@ -200,7 +211,7 @@ class Estimator(Parametrized):
             warnings.warn(f"{type(self).__name__} {warning}", ConvergenceWarning, stacklevel=3)
 
     def _convergence_message(self, n_iter: int) -> str:
-        """What to do about a fit that did not converge in so many iterations.
+        """What to do about a fit that did not converge in so many iterations, or got no further.
 
         The words of scikit-learn's warning stand in the middle, for filters that look for them.
         """
@@ -208,17 +219,25 @@ class Estimator(Parametrized):
         limit = next(
             (name for name in ("max_iter", "n_iter", "epochs") if name in names), "max_iter"
         )
-        cures = [f"Raise {limit}"]
-        if self._scale_matters:
-            cures.append("standardize the columns")
-        if "tol" in names:
-            cures.append("loosen tol")
-        cure = f"{', '.join(cures[:-1])}{',' * (len(cures) > 2)} or {cures[-1]}"
-        cure = cure if len(cures) > 1 else cures[0]
+        most = getattr(self, limit, None) or 0
+        if n_iter < most:
+            stand = f"did not converge: it got no further after {n_iter} iterations of {most}"
+            return f"{stand}. {self._stuck_cure()}"
         return (
-            f"did not converge in {limit}={n_iter} iterations. {words}{' ' if words else ''}{cure}"
-            "; `history_` shows the objective per iteration."
+            f"did not converge in {limit}={n_iter} iterations. {words}{' ' if words else ''}"
+            f"{_join_cures([f'raise {limit}', *self._cures()])}; "
+            "`history_` shows the objective per iteration."
         )
+
+    def _stuck_cure(self) -> str:
+        """What to do about a fit that gets no further, and has not met its rule of stopping."""
+        cures = _join_cures(self._cures()) or "Look at the data"
+        return f"{cures}; `history_` shows the objective per iteration."
+
+    def _cures(self) -> list[str]:
+        """What helps a fit to converge, beside more iterations."""
+        cures = ["standardize the columns"] if self._scale_matters else []
+        return cures + (["loosen tol"] if "tol" in self._get_param_names() else [])
 
     def _convergence_words(self) -> str:
         """scikit-learn's words for a fit that did not converge."""

@@ -27,6 +27,7 @@ from tenfold.stats.moments import Moments
 
 _MAX_FULL_EIGH_COLUMNS = 30  # columns up to which all eigenvectors take no longer
 _MAX_LOG = 300.0  # of a noise variance
+_HEYWOOD_SHARE = 1e-6  # of the variance of a column: less noise is none
 _SMALLEST = 1e-12  # added to the deviations of the noise, as in scikit-learn
 
 
@@ -86,7 +87,8 @@ class FactorAnalysis(LatentGaussianModel):
     rotation_matrix_ : (n_components, n_components) whose columns are the rotated factors in terms
         of the unrotated ones
     communalities_ : (n_features,) share of each column's variance that the factors explain
-    heywood_ : (n_features,) whether the noise variance is at its lower bound
+    heywood_ : (n_features,) whether the noise variance is at its lower bound, or below a millionth
+        of the variance of the column
     loglike_ : log-likelihood before each iteration
     n_iter_, converged_, history_ : iterations, whether they converged, minus the log-likelihood
     statistic_ : the moments of the rows; None if entries are missing
@@ -233,10 +235,17 @@ class FactorAnalysis(LatentGaussianModel):
             "factor_covariance_": covariance.astype(dtype),
             "rotation_matrix_": T.astype(dtype),
             "communalities_": (explained / (explained + g.noise)).astype(dtype),
-            "heywood_": g.noise <= floor,
+            "heywood_": g.noise
+            <= np.maximum(1.001 * floor, _HEYWOOD_SHARE * (explained + g.noise)),
             "loglike_": [-float(value) for value in report["history_"]["objective"]],
             **report,
         }
+
+    def _stuck_cure(self) -> str:
+        return (
+            "The noise of some columns may vanish (heywood_): take min_noise_ratio=0.005, fewer "
+            "factors, or loosen tol."
+        )
 
     def _convergence_words(self) -> str:
         return (

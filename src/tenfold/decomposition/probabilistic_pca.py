@@ -218,7 +218,7 @@ class ProbabilisticPCA(LatentGaussianModel):
         k: int | None,
     ) -> dict[str, Any]:
         k = self._count_components(axes, C.n_features, n_rows) if k is None else k
-        if self.algorithm == "em":
+        if self.algorithm == "em" and C.trace > 0:  # rows that are all alike leave EM nothing
             W, noise, objective, report = self._run_em(C, k, rng)
             directions, variances = principal_directions(W, C, noise)
         else:

@@ -18,8 +18,8 @@ def uniforms(seed: int, first: int, rows: int, k: int = 1) -> np.ndarray:
     >>> np.array_equal(whole[4:], uniforms(seed=7, first=4, rows=6, k=3))
     True
     """
-    ticks = -(-k // _DRAWS_PER_COUNTER)
-    bits = np.random.Philox(key=seed).advance(first * ticks)
+    ticks = -(-int(k) // _DRAWS_PER_COUNTER)
+    bits = np.random.Philox(key=seed).advance(int(first) * ticks)
     draws = np.random.Generator(bits).random((rows, _DRAWS_PER_COUNTER * ticks))[:, :k]
     return np.maximum(draws, 2.0**-54)  # 0 has no logarithm and no normal quantile
 
