@@ -176,6 +176,14 @@ def test_missing_entries_are_recovered_from_low_rank_rows(low_rank, solver):
     assert (np.diff(model.history_["objective"]) <= 1e-9).all()
 
 
+def test_the_error_about_a_missing_entry_names_the_parameter(low_rank):
+    holes = low_rank.copy()
+    holes[3, 2] = np.nan
+    for fit in (NMF(3).fit, NMF(3, solver="mu").fit_transform):
+        with pytest.raises(ValueError, match=r"NaN: row 3, column 2.*missing='ignore'"):
+            fit(holes)
+
+
 def test_an_entry_of_weight_zero_is_a_missing_entry(counts):
     weights = (np.random.default_rng(6).random(counts.shape) > 0.2).astype(float)
     holes = np.where(weights > 0, counts, np.nan)

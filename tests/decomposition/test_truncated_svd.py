@@ -78,6 +78,8 @@ def test_the_same_from_a_file_and_with_weights(tmp_path):
     assert_array_equal(stored.components_, model.components_)
     w = np.random.default_rng(1).integers(0, 3, len(X))
     weighted = TruncatedSVD(3).fit(tenfold.open(X, weight=w.astype(float)))
+    named = TruncatedSVD(3).fit(X, sample_weight=w)
+    assert_array_equal(named.components_, weighted.components_)
     repeated = TruncatedSVD(3).fit(np.repeat(X, w, axis=0))
     assert_allclose(weighted.components_, repeated.components_, atol=1e-9)
     assert_allclose(weighted.explained_variance_, repeated.explained_variance_)

@@ -212,6 +212,12 @@ class NMF(NonNegativeModel):
         try:
             super().fit(X, None, w)
             return self._codes
+        except ValueError as error:
+            if self.missing == "ignore" or "X contains NaN" not in str(error):
+                raise
+            raise ValueError(
+                f"{error} With missing='ignore' the objective leaves such entries out."
+            ) from None
         finally:
             del self._given, self._codes
 

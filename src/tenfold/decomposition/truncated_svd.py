@@ -116,21 +116,23 @@ class TruncatedSVD(ClassNamePrefixFeaturesOutMixin, Transformer):
         self.random_state = random_state
         self.tol = tol
 
-    def fit(self, X: Any, y: Any = None) -> Self:  # pyright: ignore[reportIncompatibleMethodOverride]
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Find the largest singular vectors.
 
         Parameters
         ----------
         X : array, sparse matrix, table, path, Dask collection or `tenfold.open(...)`
-            The rows; weights may come with `tenfold.open(..., weight=...)`.
+            The rows.
         y : None
             Not used; there so that pipelines can pass it.
+        sample_weight : array or column name, optional
+            Weight of each row; a weight of two is the row twice.
 
         Returns
         -------
         self
         """
-        return super().fit(X)
+        return super().fit(X, None, sample_weight)
 
     def _fit(self, rows: Rows, rng: np.random.Generator) -> dict[str, Any]:
         self._check_n_components(rows.n_rows, rows.n_features)
