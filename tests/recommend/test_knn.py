@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
 
 from tenfold import KNNRecommender
 from tenfold.recommend import Ratings
@@ -147,3 +148,12 @@ def test_folding_users_in_is_a_fit_to_everybody(by):
     assert "zoe" not in model.user_ids_
     with pytest.raises(ValueError, match="such as 'a'"):
         model.fold_in([[1, 2]], [3])
+
+
+def test_folding_in_keeps_the_weights_of_everybody(small):
+    X, y = small
+    w = np.random.default_rng(0).integers(1, 4, len(y))
+    new = X[:, 0] == 6
+    model = KNNRecommender(5, center="baseline").fit(X[~new], y[~new], w[~new])
+    larger, whole = model.fold_in(X[new], y[new], w[new]), clone(model).fit(X, y, w)
+    assert_allclose(larger.predict(X), whole.predict(X), rtol=1e-6)

@@ -155,6 +155,15 @@ def merge_equal_pairs(entries: SortedEntries, how: str) -> SortedEntries:
     return SortedEntries(indptr, *columns, weights if weighted else None)
 
 
+def join_weights(*parts: SortedEntries) -> np.ndarray:
+    """The weights of all entries, one part after the other; empty if all of them are 1."""
+    if all(part.weights is None for part in parts):
+        return np.empty(0)
+    return np.concatenate(
+        [np.ones(len(e.indices)) if e.weights is None else e.weights for e in parts]
+    )
+
+
 def count_columns(entries: SortedEntries, n_columns: int) -> np.ndarray:
     """Entries of each column."""
     return _count(entries.indices, n_columns)

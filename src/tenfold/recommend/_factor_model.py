@@ -9,7 +9,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from tenfold.recommend._base import Recommendations, Recommender, check_list_length, top_places
-from tenfold.recommend._entries import SortedEntries
+from tenfold.recommend._entries import SortedEntries, join_weights
 from tenfold.recommend._half_steps import predict_pairs
 from tenfold.recommend._id_codes import find_ids
 from tenfold.recommend.ratings import open_ratings
@@ -68,17 +68,14 @@ class FactorRecommender(Recommender):
         kept = self._seen(np.flatnonzero(old))
         counts = np.concatenate([kept.counts, entries.counts])
         values = np.concatenate([kept.values, entries.values])
-        weighted = kept.weights is not None or entries.weights is not None
-        weights = [
-            np.ones(len(e.indices)) if e.weights is None else e.weights for e in (kept, entries)
-        ]
+        weights = join_weights(kept, entries)
         items = np.concatenate([kept.indices, entries.indices])
         starts = np.concatenate([[0], counts.cumsum()])
         spans = np.concatenate([np.arange(int(starts[i]), int(starts[i + 1])) for i in order])
         self.user_ids_ = ids[order]
         self.seen_starts_ = np.concatenate([[0], counts[order].cumsum()])
         self.seen_items_, self.seen_values_ = items[spans], values[spans]
-        self.seen_weights_ = np.concatenate(weights)[spans] if weighted else np.empty(0)
+        self.seen_weights_ = weights[spans] if len(weights) else weights
         self.item_counts_ = np.bincount(items, minlength=len(self.item_ids_)).astype(float)
         joint = np.concatenate([self.user_factors_[old], placed[:, :-1]])
         self.user_factors_ = joint[order]

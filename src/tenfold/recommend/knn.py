@@ -19,7 +19,7 @@ from tenfold.recommend._base import (
     make_explanation,
     top_places,
 )
-from tenfold.recommend._entries import SortedEntries
+from tenfold.recommend._entries import SortedEntries, join_weights
 from tenfold.recommend._id_codes import find_ids
 from tenfold.recommend._neighbors_numba import (
     METRICS,
@@ -366,8 +366,10 @@ class KNNRecommender(RegressorMixin, Recommender):
         users = self.user_ids_[old].repeat(kept.counts), new.users.repeat(added.counts)
         items = self.item_ids_[kept.indices], new.items[added.indices]
         table = {"user": users, "item": items, "rating": (kept.values, added.values)}
+        weights = join_weights(kept, added)
         model: Any = clone(self)
-        return model.fit({name: np.concatenate(parts) for name, parts in table.items()})
+        columns = {name: np.concatenate(parts) for name, parts in table.items()}
+        return model.fit(columns, sample_weight=weights if len(weights) else None)
 
     def similar_users(self, user: Any, n: int = 10) -> Recommendations:
         """Users with the most similar ratings.
