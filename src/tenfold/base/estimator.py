@@ -90,6 +90,7 @@ class Estimator(Parametrized):
 
     _sparse_ok = False
     _nan_ok = False
+    _learns_nan: bool | None = None  # None: where NaN is taken, a column without values leads to it
     _scale_matters = True  # whether iterations may be slow because columns have other scales
     _min_rows = 1
     _y_required = False
@@ -180,11 +181,6 @@ class Estimator(Parametrized):
         tags.target_tags.multi_output = self._multi_output
         return tags
 
-    @property
-    def _learns_nan(self) -> bool:
-        """Whether NaN may be learned: a column without values leads to missing numbers."""
-        return self._nan_ok
-
     def _work_context(self) -> AbstractContextManager[None]:
         return fit_context(self)
 
@@ -202,7 +198,7 @@ class Estimator(Parametrized):
         """
         learned = dict(learned)
         warning = learned.pop("warning_", None)
-        if not self._learns_nan:
+        if not (self._nan_ok if self._learns_nan is None else self._learns_nan):
             check_learned_numbers(type(self).__name__, learned)
         for name, value in learned.items():
             setattr(self, name, value)

@@ -32,7 +32,7 @@ class LatentGaussianModel(ClassNamePrefixFeaturesOutMixin, OnePass, Transformer)
     """
 
     _nan_ok = True
-    _learns_nan = False  # pyright: ignore[reportAssignmentType]
+    _learns_nan = False
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit the model.

@@ -104,7 +104,7 @@ class CPDecomposition(ClassNamePrefixFeaturesOutMixin, Transformer):
     """
 
     _nan_ok = True
-    _learns_nan = False  # pyright: ignore[reportAssignmentType]
+    _learns_nan = False
     _law_rows = 2000
     _law_params = {"n_components": 2}
     _parameter_constraints = {

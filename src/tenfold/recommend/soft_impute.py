@@ -98,7 +98,7 @@ class SoftImpute(Transformer):
     """
 
     _nan_ok = True
-    _learns_nan = False  # pyright: ignore[reportAssignmentType]
+    _learns_nan = False
     _chunk_rows = 1024  # a linear system for each row
     _float64_learned = ("components_", "singular_values_", "mean_")
     _learned_shapes = {"components_": "m p", "singular_values_": "m", "mean_": "p"}

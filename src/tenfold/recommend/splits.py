@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -171,7 +170,7 @@ def _user_numbers(X: Any) -> np.ndarray:
 
 def _check_held(name: str, n_held: Any) -> None:
     """Refuse what holds out nothing, and shares that leave nothing."""
-    whole = isinstance(n_held, Integral)
+    whole = isinstance(n_held, int | np.integer)
     if not ((whole and n_held >= 1) or (not whole and 0 < n_held < 1)):
         raise ValueError(
             f"{name}: n_held={n_held!r} is neither a whole number of ratings nor a share below 1"
