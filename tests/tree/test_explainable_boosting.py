@@ -76,6 +76,44 @@ def test_the_pair_that_matters_is_found(rows):
     assert paired.score(X, y) > alone.score(X, y) + 0.02
 
 
+@pytest.mark.parametrize("interactions", [[(0, 1), (1, 2), (2, 3)], 6])
+def test_pairs_that_share_a_column_are_terms_of_two_columns(rows, interactions):
+    X, y = rows
+    X = np.column_stack([np.round(8 * X[:, 0]), X[:, 1:]])
+    kinds = {"categorical_features": [0]}
+    model = ExplainableBoostingRegressor(interactions=interactions, **SETTINGS, **kinds).fit(X, y)
+    assert max(len(term.columns) for term in model.terms_) == 2
+    score = model.intercept_[0] + sum(look_up(term, X) for term in model.terms_)
+    np.testing.assert_allclose(model.predict(X), score, atol=1e-12)
+    pairs = ExplainableBoostingRegressor(**SETTINGS, **kinds)
+    boosted = HistGradientBoostingRegressor.predict
+    assert model.score(X, y) > pairs.fit(X, y).score(X, y)
+    assert np.array_equal(boosted(model, X), model.predict(X))
+
+
+def test_pairs_may_be_named_and_what_is_no_pair_is_refused(rows):
+    X, y = rows
+    table = pd.DataFrame(X, columns=list("abcd"))
+    settings = SETTINGS | {"max_iter": 5}
+    named = ExplainableBoostingRegressor(interactions=[("c", "d")], **settings).fit(table, y)
+    assert "c x d" in named.term_names_
+    for wrong in ([(0, 4)], [(1, 1)], [(0, 1, 2)], [("a", "z")]):
+        with pytest.raises(ValueError, match="is no pair of two columns"):
+            ExplainableBoostingRegressor(interactions=wrong, **settings).fit(X, y)
+
+
+def test_importances_of_columns_are_those_of_their_terms(rows):
+    X, y = rows
+    model = ExplainableBoostingRegressor(interactions=[(2, 3)], **SETTINGS).fit(X, y)
+    one, two, three, four, pair = model.term_importances_
+    expected = np.array([one, two, three + pair / 2, four + pair / 2])
+    np.testing.assert_allclose(model.feature_importances_, expected / expected.sum())
+    with pytest.raises(AttributeError, match="merged from all rounds"):
+        next(model.staged_predict(X))
+    with pytest.raises(ValueError, match="there is no term 'x9': the terms are"):
+        model.edit_term("x9", np.zeros(3))
+
+
 def test_an_edited_effect_is_predicted_and_explained(rows):
     X, y = rows
     model = ExplainableBoostingRegressor(**SETTINGS).fit(X, y)

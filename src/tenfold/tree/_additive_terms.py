@@ -41,19 +41,19 @@ class AdditiveTerm(NamedTuple):
 
 
 def merge_terms(
-    trees: TreeEnsemble, is_categorical: np.ndarray, n_outputs: int
+    trees: TreeEnsemble, n_categories: np.ndarray, n_outputs: int
 ) -> list[AdditiveTerm]:
-    """One term for each set of columns that trees ask, columns first, then pairs."""
-    groups: dict[tuple[int, ...], list[int]] = {}
-    asked = [_asked_columns(trees.tree(t)) for t in range(len(trees))]
-    for t, columns in enumerate(asked):
-        if columns:
-            groups.setdefault(columns, []).append(t)
+    """One term for each set of columns that trees ask, columns first, then pairs.
+
+    `n_categories` has an entry for each column, 0 for numbers.
+    """
+    groups: dict[tuple[int, ...], list[tuple[Tree, int]]] = {}
+    for t, output in enumerate(trees.outputs.tolist()):
+        for tree in split_by_columns(trees.tree(t)):
+            if columns := _asked_columns(tree):
+                groups.setdefault(columns, []).append((tree, output))
     order = sorted(groups, key=lambda columns: (len(columns), columns))
-    return [
-        _merge_group(trees, groups[columns], columns, is_categorical, n_outputs)
-        for columns in order
-    ]
+    return [_merge_group(groups[columns], columns, n_categories, n_outputs) for columns in order]
 
 
 def _asked_columns(tree: Tree) -> tuple[int, ...]:
@@ -61,41 +61,70 @@ def _asked_columns(tree: Tree) -> tuple[int, ...]:
     return tuple(int(j) for j in columns[columns >= 0])
 
 
+def split_by_columns(tree: Tree) -> list[Tree]:
+    """Trees of one or two columns whose sum a tree is, each path of which asks no more than two.
+
+    A leaf belongs to the columns on its path. What leads to leaves of other columns alone becomes a
+    leaf that adds nothing.
+    """
+    if len(_asked_columns(tree)) <= 2:
+        return [tree]
+    paths: list[frozenset[int]] = [frozenset()] * len(tree.words)
+    asked, left = tree.columns.tolist(), tree.nodes["left"].tolist()
+    for node in np.flatnonzero(~tree.is_leaf).tolist():
+        own = paths[node] | {asked[node]}
+        paths[left[node]] = paths[left[node] + 1] = own
+    ends = sorted({paths[leaf] for leaf in np.flatnonzero(tree.is_leaf).tolist()}, key=sorted)
+    return [_keep_leaves(tree, paths, columns) for columns in ends]
+
+
+def _keep_leaves(tree: Tree, paths: list[frozenset[int]], columns: frozenset[int]) -> Tree:
+    """The tree with the leaves whose paths ask just these columns."""
+    wanted = tree.is_leaf & np.array([path == columns for path in paths])
+    left = tree.nodes["left"].tolist()
+    for node in np.flatnonzero(~tree.is_leaf).tolist()[::-1]:
+        wanted[node] = wanted[left[node]] | wanted[left[node] + 1]
+    is_leaf, order, nodes, values = tree.is_leaf, [0], [], []
+    for old in order:  # which grows
+        if wanted[old] and not is_leaf[old]:
+            nodes.append((tree.nodes["feature"][old], len(order), tree.nodes["threshold"][old]))
+            order += [left[old], left[old] + 1]
+        else:
+            nodes.append((LEAF, len(values), 0.0))
+            value = tree.values[left[old]] if wanted[old] else np.zeros(tree.values.shape[1])
+            values.append(value)
+    return Tree.of(*zip(*nodes, strict=True), np.array(values), bitsets=tree.bitsets)
+
+
 def _merge_group(
-    trees: TreeEnsemble,
-    numbers: list[int],
+    members: list[tuple[Tree, int]],
     columns: tuple[int, ...],
-    is_categorical: np.ndarray,
+    n_categories: np.ndarray,
     n_outputs: int,
 ) -> AdditiveTerm:
     """The sum of some trees as a table over the bins of their columns."""
-    own = [trees.tree(t) for t in numbers]
-    edges = tuple(_edges_of(own, j, bool(is_categorical[j])) for j in columns)
-    kinds = tuple(bool(is_categorical[j]) for j in columns)
+    own = [tree for tree, _ in members]
+    edges = tuple(_edges_of(own, j, int(n_categories[j])) for j in columns)
+    kinds = tuple(bool(n_categories[j]) for j in columns)
     places = [_representatives(e, kind) for e, kind in zip(edges, kinds, strict=True)]
     grid = np.array(list(product(*places)))
-    X = np.zeros((len(grid), trees.min_columns))
+    part = TreeEnsemble.of(own, [output for _, output in members])
+    X = np.zeros((len(grid), part.min_columns))
     X[:, columns] = grid
-    part = TreeEnsemble.of(own, trees.outputs[numbers])
     values = ensemble_scores(Chunk(X), part, np.zeros(n_outputs))
     shape = tuple(len(place) for place in places)
     return AdditiveTerm(columns, edges, values.reshape(*shape, n_outputs), np.zeros(shape), kinds)
 
 
-def _edges_of(trees: list[Tree], column: int, categorical: bool) -> np.ndarray:
-    """Thresholds, or categories, at which some trees split a column."""
+def _edges_of(trees: list[Tree], column: int, n_categories: int) -> np.ndarray:
+    """Thresholds at which some trees split a column, or all of its categories."""
+    if n_categories:
+        return np.arange(float(n_categories))
     found: set[float] = set()
     for tree in trees:
         feature = tree.nodes["feature"]
         asks = ((feature & LEAF) == 0) & ((feature & COLUMN) == column)
-        for place in tree.nodes["threshold"][asks]:
-            if not categorical:
-                found.add(float(place))
-                continue
-            begin = int(place)
-            words = tree.bitsets[begin + 1 : begin + 1 + int(tree.bitsets[begin])]
-            bits = np.unpackbits(words.view(np.uint8), bitorder="little")
-            found.update(np.flatnonzero(bits).tolist())
+        found.update(tree.nodes["threshold"][asks].tolist())
     return np.array(sorted(found), np.float64)
 
 

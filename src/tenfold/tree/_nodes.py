@@ -171,7 +171,17 @@ class TreeEnsemble:
         low, high = int(leaves.min()), int(leaves.max()) + 1
         nodes["left"] -= np.where(leaf, low, first).astype(np.int32)
         cover, gain = (None if a is None else a[first:end] for a in (self.cover, self.gain))
-        return Tree(words, self.values[low:high], self.bitsets, cover, gain)
+        asks = ~leaf & ((nodes["feature"] & CATEGORICAL) != 0)
+        return Tree(words, self.values[low:high], self._own_sets(nodes, asks), cover, gain)
+
+    def _own_sets(self, nodes: np.ndarray, asks: np.ndarray) -> np.ndarray:
+        """The sets of some nodes alone, which then count from their beginning on."""
+        if not asks.any():
+            return _no_bitsets()
+        places = nodes["threshold"][asks].astype(np.int64)
+        ends = places + 1 + self.bitsets[places].astype(np.int64)
+        nodes["threshold"][asks] -= places.min()
+        return self.bitsets[places.min() : ends.max()]
 
     def between(self, start: int, stop: int) -> TreeEnsemble:
         """The trees from one number up to another."""
@@ -186,16 +196,21 @@ def pack_nodes(feature: Any, left: Any, threshold: Any) -> np.ndarray:
     return nodes.view(np.uint64).reshape(-1, 2)
 
 
-def pack_categories(categories: Any) -> np.ndarray:
+def pack_categories(categories: Any, n_categories: int = 0) -> np.ndarray:
     """A set of category numbers as the words of `bitsets`, their count first.
+
+    All of the first `n_categories` are no unknown ones to the set, whether they are in it or not.
 
     Examples
     --------
     >>> pack_categories([0, 2, 65])
     array([2, 5, 2], dtype=uint64)
+    >>> pack_categories([0, 2], 66)
+    array([2, 5, 0], dtype=uint64)
     """
     codes = np.asarray(categories, np.int64)
-    words = np.zeros(int(codes.max(initial=-1)) // 64 + 2, np.uint64)
+    last = max(int(codes.max(initial=-1)), n_categories - 1)
+    words = np.zeros(last // 64 + 2, np.uint64)
     words[0] = len(words) - 1
     np.bitwise_or.at(words, 1 + codes // 64, np.uint64(1) << (codes % 64).astype(np.uint64))
     return words

@@ -39,7 +39,8 @@ def float_trees(
     sets, place = [np.zeros(0, np.uint64)], 0
     for node in np.flatnonzero(whole.flags & 2).tolist():
         feature[node] |= CATEGORICAL
-        sets.append(pack_categories(_left_codes(whole, node, mapper)))
+        n_categories = len(mapper.category_bins[whole.column[node]])
+        sets.append(pack_categories(_left_codes(whole, node, mapper), n_categories))
         threshold[node], place = place, place + len(sets[-1])
     return TreeEnsemble(
         pack_nodes(feature, left, threshold),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from numbers import Integral, Real
 from typing import Any, Self
 
@@ -94,7 +95,7 @@ class ExplainableBoosting(BaseHistGradientBoosting):
     ) -> list[tuple[int, int]]:
         """The pairs that are given, or those by which a few rounds gain most."""
         if not isinstance(self.interactions, Integral):
-            return [(int(j), int(k)) for j, k in self.interactions]
+            return self._given_pairs(rows.n_features)
         if self.interactions == 0 or rows.n_features < 2:
             return []
         tried: TreeEnsemble = self._go_on(rows, rng, learned, "pairwise", _PAIR_ROUNDS)["trees_"]
@@ -107,11 +108,23 @@ class ExplainableBoosting(BaseHistGradientBoosting):
                 gains[pair] = gains.get(pair, 0.0) + float(tree.gain.sum())
         return sorted(gains, key=lambda pair: -gains[pair])[: int(self.interactions)]
 
+    def _given_pairs(self, p: int) -> list[tuple[int, int]]:
+        """The pairs of columns that are given, by numbers or by names."""
+        names = list(getattr(self, "feature_names_in_", ()))
+        pairs = [[names.index(c) if c in names else c for c in pair] for pair in self.interactions]
+        for given, pair in zip(self.interactions, pairs, strict=True):
+            inside = all(isinstance(c, Integral) and 0 <= c < p for c in pair)
+            if not inside or len(pair) != 2 or pair[0] == pair[1]:
+                raise ValueError(
+                    f"interactions={self.interactions!r}: {given!r} is no pair of two columns, "
+                    f"numbers below {p}" + (" or names" if names else "")
+                )
+        return [(int(j), int(k)) for j, k in pairs]
+
     def _as_terms(self, rows: Rows, trees: TreeEnsemble) -> dict[str, Any]:
         k = len(self._start)
-        kinds = self.is_categorical_
-        kinds = np.zeros(rows.n_features, bool) if kinds is None else kinds
-        terms = merge_terms(trees, kinds, k)
+        known = self._categories or (None,) * rows.n_features
+        terms = merge_terms(trees, np.array([0 if c is None else len(c) for c in known]), k)
         merged = terms_to_trees(terms, k)
         if terms:
             counts = rows.total(count_leaves, merged, self._categories)
@@ -126,6 +139,19 @@ class ExplainableBoosting(BaseHistGradientBoosting):
         names = getattr(self, "feature_names_in_", None)
         names = [f"x{j}" for j in range(self.n_features_in_)] if names is None else names
         return [" x ".join(str(names[j]) for j in term.columns) for term in self.terms_]
+
+    @property
+    def feature_importances_(self) -> np.ndarray:
+        """Share of each column in the importances of the terms; a pair counts half for each."""
+        check_is_fitted(self)
+        shares = np.zeros(self.n_features_in_)
+        for term in self.terms_:
+            shares[list(term.columns)] += term.importance / len(term.columns)
+        return shares / shares.sum() if shares.any() else shares
+
+    def _staged_scores(self, X: Any) -> Iterator[np.ndarray]:
+        """Scores of rows after each round, which terms do not know."""
+        raise AttributeError("terms are merged from all rounds: there are no scores after each")
 
     @property
     def term_importances_(self) -> np.ndarray:
@@ -147,6 +173,8 @@ class ExplainableBoosting(BaseHistGradientBoosting):
         -------
         self
         """
+        if name not in self.term_names_:
+            raise ValueError(f"there is no term {name!r}: the terms are {self.term_names_}")
         number = self.term_names_.index(name)
         old = self.terms_[number]
         new = np.asarray(values, np.float64)
@@ -175,7 +203,7 @@ class ExplainableBoostingRegressor(ExplainableBoosting, HistGradientBoostingRegr
     ----------
     loss : {"squared_error", "absolute_error", "poisson", "gamma"}, default="squared_error"
         Loss; the last two have a log link.
-    interactions : int or list of pairs of column numbers, default=0
+    interactions : int or list of pairs of columns, by number or name, default=0
         Number of pairs of columns that get an effect of their own, found by what they gain; or the
         pairs themselves.
     learning_rate : float, default=0.05
@@ -289,7 +317,7 @@ class ExplainableBoostingClassifier(ExplainableBoosting, HistGradientBoostingCla
 
     Parameters
     ----------
-    interactions : int or list of pairs of column numbers, default=0
+    interactions : int or list of pairs of columns, by number or name, default=0
         Number of pairs of columns that get an effect of their own, found by what they gain; or the
         pairs themselves.
     learning_rate : float, default=0.05
