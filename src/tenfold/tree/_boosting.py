@@ -168,6 +168,8 @@ class BaseHistGradientBoosting(Estimator):
         if self.is_categorical_ is None:
             self.is_categorical_ = self._named_categorical(rows)
         loss = self._make_loss(rows)
+        if again:
+            self._require_same_scores(rows, loss)
         self.n_trees_per_iteration_ = loss.n_outputs
         shape = self._shape(rows, loss, seed)
         self.do_early_stopping_ = self._stops_early(rows)
@@ -184,6 +186,16 @@ class BaseHistGradientBoosting(Estimator):
         trees = self._boost(rows, trainer, validation, apart, again=again)
         return {"trees_": trees, "n_iter_": len(trees) // loss.n_outputs}
 
+    def _require_same_scores(self, rows: Rows, loss: BoostingLoss) -> None:
+        """Refuse to add trees to those of other columns or other scores."""
+        found = self._link, len(self._start), len(self._bin_mapper.n_bins)
+        if found != (loss.link, loss.n_outputs, rows.n_features):
+            raise ValueError(
+                "warm_start=True goes on with the columns, classes or targets, and the kind of "
+                f"loss of the last fit, which had {found[2]} columns and {found[1]} scores (link "
+                f"{found[0]!r}): fit a new model, or set warm_start=False"
+            )
+
     def _named_categorical(self, rows: Rows) -> np.ndarray | None:
         """Which columns of rows elsewhere are categorical, by name, number or mask."""
         chosen = self.categorical_features
@@ -191,6 +203,8 @@ class BaseHistGradientBoosting(Estimator):
             return None
         chosen = np.asarray(chosen)
         if chosen.dtype.kind in "UO" and rows.names:
+            if unknown := sorted(set(chosen.tolist()) - set(rows.names)):
+                raise ValueError(f"categorical_features: there is no column {unknown[0]!r}")
             chosen = np.isin(rows.names, chosen)
         return check_categorical_features(np.empty((0, rows.n_features)), chosen)
 
@@ -259,6 +273,11 @@ class BaseHistGradientBoosting(Estimator):
             return None
         if rows.n_rows < 2:
             raise ValueError("early_stopping needs at least two rows: one is held out")
+        if self.validation_fraction >= rows.n_rows:
+            raise ValueError(
+                f"validation_fraction={self.validation_fraction} holds out all of the "
+                f"{rows.n_rows} rows: hold out fewer"
+            )
         return HeldOut.of(rows.n_rows, self.validation_fraction, seed)
 
     def _learn_mapper(self, rows: Rows, seed: int, held_out: np.ndarray | None) -> BinMapper:

@@ -35,8 +35,17 @@ def encode_table(X: Any, is_categorical: np.ndarray, encoder: OrdinalEncoder) ->
     out = np.empty(X.shape)
     out[:, is_categorical] = encoder.transform(_columns(X, is_categorical))
     if not is_categorical.all():
-        out[:, ~is_categorical] = np.asarray(_columns(X, ~is_categorical), np.float64)
+        out[:, ~is_categorical] = _as_numbers(_columns(X, ~is_categorical))
     return out
+
+
+def _as_numbers(X: Any) -> np.ndarray:
+    try:
+        return np.asarray(X, np.float64)
+    except ValueError as problem:
+        raise ValueError(
+            f"{problem} in a column of numbers: name columns of text in categorical_features"
+        ) from problem
 
 
 def check_names(model: Any, X: Any, *, reset: bool) -> np.ndarray | None:

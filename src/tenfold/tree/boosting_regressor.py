@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 from numbers import Real
 from typing import Any
 
@@ -49,7 +50,8 @@ class HistGradientBoostingRegressor(BaseHistGradientBoosting, Regressor):
         `tenfold.teaching.autodiff.FunctionLoss` finds the derivatives of a function by itself.
         Steps under it are halved until they lower the loss.
     quantile : float or sequence of floats, default=None
-        Level of the quantile loss; several levels make several outputs that never cross.
+        Level of the quantile loss; several levels, ascending, make several outputs that never
+        cross.
     huber_delta : float, default=1.0
         Residuals beyond it count linearly under loss="huber".
     tweedie_power : float, default=1.5
@@ -160,6 +162,7 @@ class HistGradientBoostingRegressor(BaseHistGradientBoosting, Regressor):
                 }
             ),
             Loss,
+            callable,
         ],
         "quantile": [Interval(Real, 0, 1, closed="both"), "array-like", None],
         "huber_delta": [Interval(Real, 0, None, closed="neither")],
@@ -220,6 +223,11 @@ class HistGradientBoostingRegressor(BaseHistGradientBoosting, Regressor):
         if name == "absolute_error" or type(name) is AbsoluteLoss:
             levels = (0.5,) * found.n_targets
             return BoostedRegression(found.n_targets, levels, AbsoluteLoss())
+        if not isinstance(name, str | Loss):
+            raise TypeError(
+                "loss is a function: give tenfold.teaching.autodiff.FunctionLoss(function), which "
+                "finds its derivatives, or a tenfold.math.losses.Loss"
+            )
         own: Loss = SquaredLoss() if name == "squared_error" else self.loss
         own = HuberLoss(self.huber_delta) if name == "huber" else own
         return BoostedRegression(found.n_targets, None, own)
@@ -230,8 +238,10 @@ class HistGradientBoostingRegressor(BaseHistGradientBoosting, Regressor):
                 "loss='quantile' needs one target and quantile=0.9, say, or several levels"
             )
         levels = tuple(float(q) for q in np.atleast_1d(quantile))
-        if not all(0 <= q <= 1 for q in levels):
+        if not levels or not all(0 <= q <= 1 for q in levels):
             raise ValueError(f"quantile={quantile!r}: levels lie between 0 and 1")
+        if not all(low < high for low, high in pairwise(levels)):
+            raise ValueError(f"quantile={quantile!r}: give different levels, the lowest first")
         return BoostedQuantiles(len(levels), levels)
 
     def _deviance(self, found: TargetRange) -> BoostedDeviance:
