@@ -1,6 +1,9 @@
 """Forests: out-of-bag predictions by refits, pooling, laws of seeds, text, isolation."""
 
+from copy import deepcopy
+
 import numpy as np
+import pandas as pd
 import pytest
 import sklearn.ensemble
 import sklearn.tree
@@ -11,6 +14,7 @@ from tenfold import (
     DecisionTreeRegressor,
     ExtraTreesClassifier,
     ExtraTreesRegressor,
+    HistGradientBoostingClassifier,
     IsolationForest,
     RandomForestClassifier,
     RandomForestRegressor,
@@ -92,6 +96,66 @@ def test_pooled_votes_are_the_mean_of_votes(data):
     np.testing.assert_allclose(pool_forests(*parts).predict(X), mean, rtol=1e-12)
     with pytest.raises(TypeError, match="different kinds"):
         pool_forests(a, parts[0])
+    table = pd.DataFrame(X, columns=list("abcde"))
+    with pytest.raises(ValueError, match="columns of other names, or in another order"):
+        pool_forests(*(RandomForestRegressor(1).fit(t, y) for t in (table, table[list("edcba")])))
+    named = RandomForestClassifier(1).fit(X, np.array(["low", "mid", "top"])[label])
+    with pytest.raises(ValueError, match="numbers for classes, others names"):
+        pool_forests(a, named)
+
+
+def test_a_warm_start_with_another_table_is_refused(data):
+    X, _, label = data
+    forest = RandomForestClassifier(3, warm_start=True, random_state=0).fit(X, label)
+    for rows, target in ((X[:, :2], label), (X, label > 0), (X, np.column_stack([label, label]))):
+        with pytest.raises(ValueError, match="fit a new forest, or set warm_start=False"):
+            deepcopy(forest).set_params(n_estimators=5).fit(rows, target)
+
+
+def test_quantiles_of_a_pooled_forest_weigh_the_leaves_of_all_trees(data):
+    X, y, _ = data
+    settings = {"min_samples_leaf": 6, "keep_targets": True}
+    a = RandomForestRegressor(5, random_state=0, **settings).fit(X[:200], y[:200])
+    b = RandomForestRegressor(4, random_state=1, **settings).fit(X[100:], y[100:])
+    pooled, shares, order = pool_forests(a, b), [0.05, 0.5, 0.93], np.argsort(y)
+    found = pooled.predict_quantiles(X[:20], shares)
+    parts = [(a, 0, slice(200)), (b, 100, slice(100, None))]
+    for i in range(20):
+        weight = np.zeros(300)
+        for forest, first, rows in parts:
+            leaves = forest.apply(X)
+            for t, drawn in enumerate(forest.estimators_samples_):
+                counts = np.bincount(drawn + first, minlength=300)
+                counts[rows] *= leaves[rows, t] == leaves[i, t]
+                weight += counts / counts.sum() / 9
+        places = np.searchsorted(np.cumsum(weight[order]), np.array(shares) - 1e-9)
+        np.testing.assert_array_equal(found[i], y[order][places])
+    with pytest.raises(ValueError, match="keep_targets=True"):
+        pool_forests(a, RandomForestRegressor(2).fit(X, y)).predict_quantiles(X)
+
+
+def test_many_targets_of_pooled_forests_are_thinned_out():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(2, 120_000, 1))
+    settings = {"max_depth": 1, "bootstrap": False, "keep_targets": True}
+    parts = [RandomForestRegressor(1, **settings).fit(X[i::2], y[i::2, 0]) for i in range(2)]
+    pooled = pool_forests(*parts)
+    found, kept = (m.predict_quantiles(X[:3], [0, 0.5, 1]) for m in (pooled, parts[0]))
+    np.testing.assert_allclose(found[:, 1], kept[:, 1], atol=0.05)
+    assert len(pooled.leaf_targets_.levels) < 2**16
+    assert pooled.leaf_targets_.levels[-1] == y.max()
+
+
+def test_what_a_pooled_forest_cannot_know_is_refused(data, tmp_path):
+    X, y, _ = data
+    parts = [RandomForestRegressor(3, random_state=i, max_depth=3).fit(X, y) for i in range(2)]
+    pool_forests(*parts).save(tmp_path / "pooled")
+    for pooled in (pool_forests(*parts), tenfold.load(tmp_path / "pooled")):
+        with pytest.raises(ValueError, match="pooled forest does not know its draws"):
+            pooled.estimators_samples_  # noqa: B018
+        with pytest.raises(ValueError, match="grow the forests, then pool them"):
+            pooled.set_params(warm_start=True, n_estimators=9).fit(X, y)
+        assert len(pooled.set_params(warm_start=False, n_estimators=2).fit(X, y)) == 2
 
 
 def test_bootstrap_weights_are_chances(data):
@@ -148,6 +212,15 @@ def test_isolation_finds_what_lies_apart():
     assert np.corrcoef(ours, theirs)[0, 1] > 0.95
 
 
+def test_isolation_draws_no_row_of_weight_zero(data):
+    X, _, _ = data
+    weight = np.zeros(300)
+    weight[50:70] = 1
+    forest = IsolationForest(n_estimators=3, random_state=0).fit(X, sample_weight=weight)
+    assert forest.max_samples_ == 20
+    assert all(rows.tolist() == list(range(50, 70)) for rows in forest.estimators_samples_)
+
+
 def test_balanced_subsamples_raise_the_rare_class(data):
     X, y, _ = data
     rare = (y > 1.8).astype(int)
@@ -184,6 +257,8 @@ def test_quantiles_weigh_the_rows_of_the_leaves(family, data):
     assert np.mean((low <= y) & (y <= high)) > 0.75
     with pytest.raises(ValueError, match="keep_targets=True"):
         family(2).fit(X, y).predict_quantiles(X)
+    with pytest.raises(ValueError, match=r"0\.9 is an interval of 90 %"):
+        forest.predict_interval(X, 90)
 
 
 def test_a_picture_shows_every_split_of_the_upper_levels(data):
@@ -203,6 +278,19 @@ def test_a_picture_shows_every_split_of_the_upper_levels(data):
     assert len(position) == root.node_count
     places = list(position.values())
     assert len(set(places)) == len(places)
+
+
+def test_many_trees_are_no_text_and_no_picture(data):
+    from tenfold.plot import tree
+
+    X, _, label = data
+    forest = RandomForestClassifier(2, max_depth=2, random_state=0).fit(X, label)
+    boosted = HistGradientBoostingClassifier(max_iter=2).fit(X, label)
+    for show in (export_text, tree):
+        with pytest.raises(TypeError, match="not a RandomForestClassifier: give one of its estim"):
+            show(forest)
+        with pytest.raises(TypeError, match="single tree, not a HistGradientBoostingClassifier"):
+            show(boosted)
 
 
 def test_large_pieces_of_rows_have_the_predictions_of_their_rows() -> None:

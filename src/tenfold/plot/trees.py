@@ -10,6 +10,7 @@ from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted
 
 from tenfold.plot.style import MUTED_COLOR, TEXT_COLOR, get_axes, palette_color
+from tenfold.tree.tree_text import require_single_tree
 
 
 def tree(
@@ -56,6 +57,7 @@ def tree(
     ['feature 0 ≤ 1.5\nn = 4', '0.0\nn = 2', '1.0\nn = 2']
     """
     check_is_fitted(model)
+    require_single_tree(model, "plot.tree draws")
     arrays = model.tree_
     if arrays.n_outputs > 1:
         raise ValueError("plot.tree draws trees of one output: give one tree per output")

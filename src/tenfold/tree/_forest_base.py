@@ -66,6 +66,8 @@ class ForestModel(CartModel):
     def _fit(self, rows: Rows, rng: np.random.Generator) -> dict[str, Any]:
         self._check_parameters()
         old = self.tables_ if self.warm_start and hasattr(self, "tables_") else None
+        if old is not None:
+            self._require_draws("cannot grow by warm_start=True: grow the forests, then pool them")
         seed = self._seed if old is not None else int(rng.integers(2**63))
         grown = 0 if old is None else len(old)
         if self.n_estimators < grown:
@@ -74,6 +76,8 @@ class ForestModel(CartModel):
                 f"len(estimators_)={grown} when warm_start==True"
             )
         data = self._training_data(rows, self._split_mode, bootstrap=self.bootstrap)
+        if old is not None:
+            self._require_same_table(old, rows)
         if self.n_estimators == grown:
             warnings.warn(
                 "Warm-start fitting without increasing n_estimators does not fit new trees.",
@@ -87,6 +91,15 @@ class ForestModel(CartModel):
         if self.oob_score and (tables is not old or not hasattr(self, "oob_score_")):
             learned |= self._out_of_bag(rows, data, tables, seed)
         return learned
+
+    def _require_same_table(self, old: ForestTables, rows: Rows) -> None:
+        """Refuse to add trees to those of other columns, classes or outputs."""
+        width = int(self._n_classes_by_output.sum())
+        if old.trees.min_columns > rows.n_features or old.trees.values.shape[1] != width:
+            raise ValueError(
+                "warm_start=True adds trees to those of the last fit, which had other columns, "
+                "classes or outputs: fit a new forest, or set warm_start=False"
+            )
 
     def _add_trees(
         self, old: ForestTables | None, data: CodedTrainingSet, seed: int
@@ -221,10 +234,16 @@ class ForestModel(CartModel):
     def _fill_view(self, tree: Any) -> Any:
         return tree
 
+    def _require_draws(self, otherwise: str) -> None:
+        """Refuse what needs the rows that the trees have drawn, if they were grown apart."""
+        if not hasattr(self, "_n_rows"):
+            raise ValueError(f"a pooled forest does not know its draws and {otherwise}")
+
     @property
     def estimators_samples_(self) -> list[np.ndarray]:
         """Numbers of the rows that each tree has drawn, drawn again by hash."""
         check_is_fitted(self)
+        self._require_draws("has no estimators_samples_: ask the forests that were pooled")
         n, numbers = self._n_rows, range(len(self.tables_))
         if not self.bootstrap:
             return [np.arange(n, dtype=np.int32) for _ in numbers]
@@ -318,6 +337,8 @@ class ForestRegressor(CartRegressor, ForestModel):
         level : float
             Share of the targets in the leaves that lie between both ends.
         """
+        if not 0 <= level <= 1:
+            raise ValueError(f"level={level!r} is not in [0, 1]: 0.9 is an interval of 90 %")
         return self.predict_quantiles(X, [(1 - level) / 2, (1 + level) / 2])
 
     def _oob_attributes(self, values: np.ndarray, y: np.ndarray) -> dict[str, Any]:

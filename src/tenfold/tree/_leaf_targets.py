@@ -52,10 +52,15 @@ def target_levels(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Levels of targets, and the number of the level of each."""
     levels, codes = np.unique(y, return_inverse=True)
     if len(levels) > _MOST_LEVELS:
-        places = (np.arange(1, _MOST_LEVELS + 1) * len(y)) // _MOST_LEVELS - 1
-        levels = np.unique(np.sort(y)[places])
+        levels = _thin_out(np.sort(y))
         codes = np.searchsorted(levels, y)
     return levels, codes.astype(np.uint16)
+
+
+def _thin_out(ordered: np.ndarray) -> np.ndarray:
+    """As many of ascending values as there may be levels, the largest among them."""
+    places = (np.arange(1, _MOST_LEVELS + 1) * len(ordered)) // _MOST_LEVELS - 1
+    return np.unique(ordered[places])
 
 
 def collect_targets(
@@ -77,6 +82,21 @@ def collect_targets(
         end += len(entries)
     return LeafTargets(
         levels, np.concatenate(starts), np.concatenate(all_codes), np.concatenate(all_counts)
+    )
+
+
+def pool_targets(parts: Sequence[LeafTargets]) -> LeafTargets:
+    """The histograms of the leaves of several forests, one forest after the other."""
+    levels = np.unique(np.concatenate([part.levels for part in parts]))
+    if len(levels) > _MOST_LEVELS:
+        levels = _thin_out(levels)
+    places = [np.searchsorted(levels, part.levels).astype(np.uint16) for part in parts]
+    sizes = [np.diff(part.starts) for part in parts]
+    return LeafTargets(
+        levels,
+        np.concatenate([[0], np.cumsum(np.concatenate(sizes))]),
+        np.concatenate([place[part.codes] for place, part in zip(places, parts, strict=True)]),
+        np.concatenate([part.counts for part in parts]),
     )
 
 

@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 from tenfold.tree._forest_base import ForestClassifier, ForestModel
 from tenfold.tree._forest_tables import ForestTables
 from tenfold.tree._grown_tree import GrownTree
+from tenfold.tree._leaf_targets import pool_targets
 
 
 def pool_forests(*forests: Any) -> Any:
@@ -18,7 +19,8 @@ def pool_forests(*forests: Any) -> Any:
     The probabilities (or means) of the pooled forest are those of all trees, averaged: a forest of
     many trees counts for more than one of few. Unlike `tenfold.merge`, which gives the model of all
     rows, no tree learns anything new. Classes that a forest has not seen have probability zero in
-    its trees.
+    its trees. If all forests keep their targets, the pooled one has quantiles and intervals too. It
+    does not know which rows its trees have drawn, so it has no out-of-bag score and cannot grow.
 
     Parameters
     ----------
@@ -57,6 +59,8 @@ def pool_forests(*forests: Any) -> Any:
             for forest, part in zip(forests, trees, strict=True)
         ]
     pooled.tables_ = ForestTables.of([tree for part in trees for tree in part])
+    if all(hasattr(forest, "leaf_targets_") for forest in forests):
+        pooled.leaf_targets_ = pool_targets([forest.leaf_targets_ for forest in forests])
     return pooled
 
 
@@ -77,8 +81,15 @@ def _check_alike(forests: tuple[Any, ...]) -> None:
             f"the forests have different columns or outputs, {sorted(widths)}: fit them to the "
             "same columns"
         )
-    if isinstance(forests[0], ForestClassifier) and forests[0].n_outputs_ > 1:
+    names = {tuple(getattr(forest, "feature_names_in_", ())) for forest in forests} - {()}
+    if len(names) > 1:
+        raise ValueError("the forests know columns of other names, or in another order")
+    if not isinstance(forests[0], ForestClassifier):
+        return
+    if forests[0].n_outputs_ > 1:
         raise ValueError("forests of several labels cannot be pooled: pool one output at a time")
+    if len({forest.classes_.dtype.kind in "biuf" for forest in forests}) > 1:
+        raise ValueError("some forests have numbers for classes, others names: fit all to names")
 
 
 def _spread(tree: GrownTree, known: np.ndarray, classes: np.ndarray) -> GrownTree:

@@ -156,7 +156,9 @@ class IsolationForest(OutlierMixin, Estimator):
                 f"n_estimators={self.n_estimators} must be larger or equal to "
                 f"len(estimators_)={first} when warm_start==True"
             )
-        self.max_samples_, weight = self._sample_size(rows.n_rows), read_weight(rows)
+        weight = read_weight(rows)
+        n = rows.n_rows if weight is None else int(np.count_nonzero(weight))
+        self.max_samples_ = self._sample_size(n)
         if self.n_estimators == first:
             warnings.warn(
                 "Warm-start fitting without increasing n_estimators does not fit new trees.",

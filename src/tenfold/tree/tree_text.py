@@ -57,6 +57,7 @@ def export_text(
     |   |--- class: yes
     """
     check_is_fitted(decision_tree)
+    require_single_tree(decision_tree, "export_text writes")
     tree: TreeArrays = decision_tree.tree_
     names = _feature_names(decision_tree, feature_names)
     leaf = _leaf_writer(decision_tree, tree, class_names, decimals, show_weights=show_weights)
@@ -79,6 +80,16 @@ def export_text(
             stack.append((left + 1, depth + 1, f"{stem} {name} >  {cut}"))
             stack.append((left, depth + 1, f"{stem} {name} <= {cut}"))
     return "\n".join(lines) + "\n"
+
+
+def require_single_tree(model: Any, what: str) -> None:
+    """Refuse a model of many trees, with how to choose one."""
+    if hasattr(model, "tree_"):
+        return
+    cure = (
+        "give one of its estimators_" if hasattr(model, "estimators_") else "give a decision tree"
+    )
+    raise TypeError(f"{what} a single tree, not a {type(model).__name__}: {cure}")
 
 
 def _feature_names(model: Any, given: Sequence[str] | None) -> list[str]:
