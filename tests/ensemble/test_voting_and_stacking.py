@@ -7,6 +7,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from sklearn import ensemble
+from sklearn.base import is_classifier
 from sklearn.datasets import load_iris
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression as ForeignLogistic
@@ -133,6 +134,9 @@ def test_features_can_pass_through_and_members_can_be_fitted_before(rows, parque
     fitted = [(name, tenfold.testing.clone_model(m).fit(X, codes)) for name, m in CLASSIFIERS[:2]]
     prefit = StackingClassifier(fitted, cv="prefit").fit(X, y)
     assert prefit.estimators_[0] is fitted[0][1]
+    named = [(name, tenfold.testing.clone_model(m).fit(X, y)) for name, m in CLASSIFIERS[:2]]
+    again = StackingClassifier(named, cv="prefit").fit(X, y)
+    assert np.array_equal(again.predict_proba(X), prefit.predict_proba(X))
 
 
 def test_weights_count_as_repetitions(rows):
@@ -182,10 +186,17 @@ def test_wrong_settings_are_refused(rows):
 
 
 @pytest.mark.parametrize(
-    "model", [VotingClassifier(CLASSIFIERS, voting="soft"), StackingClassifier(CLASSIFIERS)]
+    "model",
+    [
+        VotingClassifier(CLASSIFIERS, voting="soft"),
+        StackingClassifier(CLASSIFIERS),
+        VotingRegressor(REGRESSORS),
+        StackingRegressor(REGRESSORS),
+    ],
 )
 def test_a_saved_ensemble_predicts_the_same(rows, tmp_path, model):
-    X, y, _ = rows
+    X, label, score = rows
+    y = label if is_classifier(model) else score
     model = tenfold.testing.clone_model(model).fit(X[:400], y[:400])
     model.save(tmp_path / "model.tenfold")
     assert np.array_equal(tenfold.load(tmp_path / "model.tenfold").predict(X), model.predict(X))

@@ -41,7 +41,8 @@ class StackedPasses(SharedPasses):
             fitted = models
             for model in fitted:
                 check_is_fitted(model)
-            columns = data.rows.each(stack_predictions, fitted, self.stack_method_, data.n_classes)
+            known = [_labels_of(model, data.classes) for model in fitted]
+            columns = data.rows.each(stack_predictions, fitted, self.stack_method_, known)
         else:
             fitted = data.fit_members(models)
             columns = self._out_of_fold(data, models)
@@ -59,7 +60,7 @@ class StackedPasses(SharedPasses):
         """Number of columns of each member."""
         X = data.rows.take(np.zeros(1, np.int64)).X
         return [
-            _response_columns(model, X, method, data.n_classes).shape[1]
+            _response_columns(model, X, method, _labels_of(model, data.classes)).shape[1]
             for model, method in zip(self.estimators_, self.stack_method_, strict=True)
         ]
 
@@ -98,9 +99,8 @@ class StackedPasses(SharedPasses):
         folds = [_fold_models(data, model, splits[0]) for model in models]
         grid = data.rows.source.grid
         tested = [RowSelection.of(splits[0].cell, test, grid) for test in splits[0].test]
-        return data.rows.each(
-            stack_fold_predictions, tested, folds, self.stack_method_, data.n_classes
-        )
+        known = [None if data.classes is None else np.arange(data.n_classes)] * len(models)
+        return data.rows.each(stack_fold_predictions, tested, folds, self.stack_method_, known)
 
     def _transform(self, X: Any) -> Any:
         if not self.passthrough or is_in_memory(X):
@@ -121,24 +121,33 @@ def _covers_all_rows(split: Split) -> bool:
     return split.order is None and bool((np.sum(list(split.test), axis=0) == 1).all())
 
 
+def _labels_of(model: Any, classes: np.ndarray | None) -> np.ndarray | None:
+    """All classes as a member names them: by index, or by label if it was fitted before."""
+    if classes is None:
+        return None
+    known = getattr(model, "classes_", None)
+    has_labels = known is not None and set(known) <= set(classes.tolist())
+    return classes if has_labels else np.arange(len(classes))
+
+
 def stack_predictions(
-    chunk: Chunk, models: list[Any], methods: list[str], n_classes: int
+    chunk: Chunk, models: list[Any], methods: list[str], known: list[np.ndarray | None]
 ) -> np.ndarray:
     """Predictions of all models for the rows of a chunk, beside each other."""
     return np.hstack(
         [
-            _response_columns(model, chunk.X, method, n_classes)
-            for model, method in zip(models, methods, strict=True)
+            _response_columns(model, chunk.X, method, classes)
+            for model, method, classes in zip(models, methods, known, strict=True)
         ]
     )
 
 
-def _response_columns(model: Any, X: Any, method: str, n_classes: int) -> np.ndarray:
+def _response_columns(model: Any, X: Any, method: str, classes: np.ndarray | None) -> np.ndarray:
     """Predictions of a model as columns; a class that its fold did not see has probability 0."""
-    if not n_classes or not is_classifier(model):
+    if classes is None or not is_classifier(model):
         values = predictions(model, X, "values")
     else:
-        values = predictions(model, X, _WANTS[method], np.arange(n_classes))
+        values = predictions(model, X, _WANTS[method], classes)
     return np.asarray(values, dtype=np.float64).reshape(len(values), -1)
 
 
@@ -147,7 +156,7 @@ def stack_fold_predictions(
     tested: list[RowSelection],
     folds: list[list[Any]],
     methods: list[str],
-    n_classes: int,
+    known: list[np.ndarray | None],
 ) -> np.ndarray:
     """As `stack_predictions`, each row by the models that have not seen it."""
     columns: Any = None
@@ -155,7 +164,7 @@ def stack_fold_predictions(
         part = selection.part(chunk)
         if part is None:
             continue
-        values = stack_predictions(part, [models[i] for models in folds], methods, n_classes)
+        values = stack_predictions(part, [models[i] for models in folds], methods, known)
         if columns is None:
             columns = np.empty((chunk.rows, values.shape[1]))
         columns[selection.mask(chunk)] = values

@@ -88,6 +88,7 @@ UNSAVED_ATTRIBUTES = {
     "tenfold.RadiusNeighborsClassifier": ("_index", "_source_rows"),
     "tenfold.RadiusNeighborsRegressor": ("_index", "_source_rows"),
     "tenfold.RadiusNeighborsTransformer": ("_index",),
+    "tenfold.StackingRegressor": ("stack_method",),  # that scikit-learn's constructor sets
 }
 
 
