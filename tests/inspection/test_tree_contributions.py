@@ -1,6 +1,7 @@
 """Contributions of features in trees, forests and boosted trees: they add up to the score."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
 
@@ -90,3 +91,16 @@ def test_what_has_no_trees_is_refused_by_name():
         shap_values(Ridge().fit(X, y), X)
     with pytest.raises(TypeError, match="2 outputs"):
         shap_values(DecisionTreeRegressor().fit(X, np.column_stack([y, y])), X)
+
+
+def test_a_row_of_a_table_with_categories_is_explained():
+    rng = np.random.default_rng(0)
+    town = rng.choice(["a", "b", "c"], 300)
+    table = pd.DataFrame({"town": pd.Categorical(town), "size": rng.normal(size=300)})
+    model = HistGradientBoostingRegressor(max_iter=5).fit(table, table["size"] + (town == "b"))
+    for i in range(4):
+        found = feature_contributions(model, table[i : i + 1])
+        assert found.names.tolist() == ["town", "size"]
+        assert found.scores[0] == pytest.approx(model.predict(table[i : i + 1])[0])
+        expected = shap_values(model, table[i : i + 1]).values
+        np.testing.assert_allclose(found.contributions, expected, atol=1e-12)

@@ -21,6 +21,7 @@ _OFFERS = {
         "top_weights",
     ),
     "cost_sensitive": ("CostSensitiveClassifier",),
+    "dependence": ("partial_dependence",),
     "leverage": (
         "RegressionDiagnostics",
         "hat_matrix",

@@ -25,6 +25,7 @@ from tenfold.inspection._additive_terms import (
     to_dense,
 )
 from tenfold.inspection._derivatives import differentiate, output_function
+from tenfold.tree._category_table import encode_table, is_table
 
 _MAX_PRINTED_FEATURES = 10  # features printed by `FeatureContributions`
 
@@ -140,11 +141,11 @@ def feature_contributions(
       baseline  +30
     """
     steps, final = split_last_step(model)
-    row = _single_row(_to_2d(x) if steps is None else steps.transform(_to_2d(x)))
+    row = _single_row(_encode(final, _to_2d(x) if steps is None else steps.transform(_to_2d(x))))
     form, outputs = _scores_by_output(final, row)
     if origin is not None:
         reference_row = _single_row(
-            _to_2d(origin) if steps is None else steps.transform(_to_2d(origin))
+            _encode(final, _to_2d(origin) if steps is None else steps.transform(_to_2d(origin)))
         )
         reference, _ = _scores_by_output(final, reference_row)
         terms, base = form.terms - reference.terms, reference.baseline + reference.terms.sum(axis=1)
@@ -180,6 +181,14 @@ def _to_2d(x: Any) -> Any:
     if hasattr(x, "shape") and len(x.shape) == 2:
         return x
     return x if isinstance(x, list | tuple) and isinstance(x[0], str) else np.atleast_2d(x)
+
+
+def _encode(model: Any, X: Any) -> Any:
+    """Codes in the place of the categories of a table, where a model has learned codes."""
+    encoder = getattr(model, "_category_encoder", None)
+    return (
+        X if encoder is None or not is_table(X) else encode_table(X, model.is_categorical_, encoder)
+    )
 
 
 def _single_row(X: Any) -> np.ndarray:

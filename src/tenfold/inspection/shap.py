@@ -51,6 +51,7 @@ def shap_values(model: Any, X: Any) -> ShapValues:
     See Also
     --------
     feature_contributions : of one row, for linear models and naive Bayes as well
+    partial_dependence : the mean score where a column has a value
 
     References
     ----------
@@ -68,15 +69,20 @@ def shap_values(model: Any, X: Any) -> ShapValues:
     >>> bool(np.allclose(found.base_values + found.values.sum(axis=1), model.predict(X)))
     True
     """
+    score = require_tree_scores(model)._score_trees()
+    values = model._map_rows(X, score_contributions, score)
+    base = expected_scores(score.trees, score.start)
+    if len(base) == 1:
+        return ShapValues(values[:, 0], float(base[0]))
+    return ShapValues(values.transpose(0, 2, 1), base)
+
+
+def require_tree_scores(model: Any) -> SupportsTreeScores:
+    """The model; an error unless its score is a sum over trees, which have been grown."""
     check_is_fitted(model)
     if not isinstance(model, SupportsTreeScores):
         raise TypeError(
             f"{type(model).__name__} is no model of trees of tenfold: `feature_contributions` "
             "explains linear models and naive Bayes, `tenfold.sensitivity` any other"
         )
-    score = model._score_trees()
-    values = model._map_rows(X, score_contributions, score)  # type: ignore[attr-defined]
-    base = expected_scores(score.trees, score.start)
-    if len(base) == 1:
-        return ShapValues(values[:, 0], float(base[0]))
-    return ShapValues(values.transpose(0, 2, 1), base)
+    return model

@@ -35,10 +35,15 @@ class TreeScore(NamedTuple):
 
 def score_contributions(chunk: Chunk, score: TreeScore) -> np.ndarray:
     """Shapley values (n, n_outputs, n_features) of the score of the rows of a chunk."""
-    if score.categories:
-        X = chunk.X if isinstance(chunk.X, np.ndarray) else chunk.X.toarray()
-        chunk = chunk._replace(X=encode_categories(X, score.categories))
-    return tree_shap_values(chunk, score.trees, len(score.start))
+    return tree_shap_values(prepare_columns(chunk, score), score.trees, len(score.start))
+
+
+def prepare_columns(chunk: Chunk, score: TreeScore) -> Chunk:
+    """The chunk with codes in the place of categories, where trees ask for codes."""
+    if not score.categories:
+        return chunk
+    X = chunk.X if isinstance(chunk.X, np.ndarray) else chunk.X.toarray()
+    return chunk._replace(X=encode_categories(X, score.categories))
 
 
 class PathTables(NamedTuple):
@@ -61,7 +66,7 @@ def expected_scores(trees: TreeEnsemble, start: np.ndarray) -> np.ndarray:
     width = trees.values.shape[1]
     for t, output in enumerate(trees.outputs):
         tree = trees.tree(t)
-        leaf, cover = tree.is_leaf, _require_cover(tree)
+        leaf, cover = tree.is_leaf, require_cover(tree)
         values = tree.values[tree.nodes["left"][leaf]]
         mean[output : output + width] += cover[leaf] @ values / cover[0]
     return mean
@@ -90,7 +95,7 @@ def _path_tables(tree: Tree) -> PathTables:
     most = int(link_nodes(tree.nodes, parent, above, unique))
     points, weights = _quadrature(most)
     factor, inverse, derivative = (np.empty((2, n, len(points))) for _ in range(3))
-    cover = _require_cover(tree).astype(np.float64)
+    cover = require_cover(tree).astype(np.float64)
     share = tabulate_factors(cover, parent, above, points, weights, factor, inverse, derivative)
     return PathTables(
         tree.nodes, tree.values, tree.bitsets, parent, above, factor, inverse, derivative, share
@@ -104,7 +109,8 @@ def _quadrature(features: int) -> tuple[np.ndarray, np.ndarray]:
     return (points + 1) / 2, weights / 2
 
 
-def _require_cover(tree: Tree) -> Any:
+def require_cover(tree: Tree | TreeEnsemble) -> Any:
+    """The weight of the training rows at each node; an error if it is not known."""
     if tree.cover is None:
         raise ValueError("these trees do not know how many training rows came to their nodes")
     return tree.cover
