@@ -28,6 +28,7 @@ from tenfold.distributed.blocks import (
     plan_worker_runs,
     realign,
     realign_chunk,
+    scatter_blocks,
 )
 from tenfold.distributed.dask import _compared, warn_of_differences
 from tenfold.engine import Chunk, Rows
@@ -408,6 +409,25 @@ def test_a_killed_worker_costs_no_bit(mortal, place, opener, here, shift):
     assert set(mortal.nthreads()) != set(workers), "no worker died"
     assert rows.each(scores, shift).tobytes() == here[1].tobytes()
     assert_same(rows.sample(50, 3)[:3], here[2][:3])
+
+
+def test_blocks_for_a_worker_that_has_just_died_go_to_another(data):
+    class MortalClient:
+        """Lists a worker that is no more when blocks are sent."""
+
+        def nthreads(self):
+            return {"gone": 1, "here": 1}
+
+        def scatter(self, blocks, workers=None, **_):
+            if workers == ["gone"]:
+                raise KeyError("gone")
+            return list(blocks)
+
+    X = np.repeat(data[0], 10, axis=0)
+    source = ArraySource(X)
+    held = BlockSource(BlockLayout.of(source))
+    blocks = scatter_blocks(source, held, MortalClient(), list(held.numbers))
+    assert np.array_equal(np.concatenate([block.X for block in blocks]), X)
 
 
 @pytest.fixture

@@ -192,10 +192,15 @@ def count_worker_threads(client: Any) -> int:
 def scatter_blocks(source: Source, held: BlockSource, client: Any, numbers: list[int]) -> list[Any]:
     """Read some blocks of a source here and spread them over the workers."""
     home = assign_workers(client, len(held.numbers))
-    return [
-        client.scatter([block], workers=home[i] and [home[i]], hash=False)[0]
-        for i, block in _read_blocks(source, held, numbers)
-    ]
+    return [_place(client, block, home[i]) for i, block in _read_blocks(source, held, numbers)]
+
+
+def _place(client: Any, block: Chunk, worker: str | None) -> Any:
+    """A block on a worker, or on any other if that one has died since workers were listed."""
+    try:
+        return client.scatter([block], workers=worker and [worker], hash=False)[0]
+    except (KeyError, OSError):
+        return client.scatter([block], hash=False)[0]
 
 
 def _read_blocks(
