@@ -191,3 +191,27 @@ def test_terms_are_drawn(rows):
     assert panels.shape == (2, 3)
     assert {panel.get_title() for panel in panels.ravel()[:5]} == set(model.term_names_)
     assert not panels[1, 2].get_visible()
+
+
+def test_categories_are_drawn_by_their_names(rows):
+    import matplotlib as mpl
+
+    mpl.use("agg")
+    from tenfold.plot import additive_terms
+
+    X, y = rows
+    town = np.array(["Bonn", "Jena", "Ulm"])[np.arange(len(X)) % 3]
+    table = pd.DataFrame({"size": X[:, 1], "town": pd.Categorical(town)})
+    model = ExplainableBoostingRegressor(interactions=[(0, 1)], **SETTINGS)
+    model.fit(table, y + 2 * (town == "Ulm"))
+    assert model.category_names(1) == ["Bonn", "Jena", "Ulm"]
+    with pytest.raises(ValueError, match="column 0 holds numbers"):
+        model.category_names(0)
+    panels = {panel.get_title(): panel for panel in additive_terms(model).ravel()}
+    bars = [text.get_text() for text in panels["town"].get_xticklabels()]
+    assert bars == ["Bonn", "Jena", "Ulm", "missing"]
+    pair = [text.get_text() for text in panels["size x town"].get_yticklabels()]
+    assert pair == ["Bonn", "Jena", "Ulm"]
+    plain = ExplainableBoostingRegressor(categorical_features=[0], **SETTINGS)
+    plain.fit(np.column_stack([np.arange(len(X)) % 3 * 10.0 - 7, X[:, 1]]), y)
+    assert plain.category_names(0) == [-7, 3, 13]

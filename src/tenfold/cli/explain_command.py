@@ -47,9 +47,10 @@ def describe_row(explanation: Any, row: int, target: str) -> list[str]:
     predicted = sanitize(format_value(explanation.predicted))
     score, base = format_value(explanation.score), format_value(explanation.base)
     output = f"The {explanation.unit} of {sanitize(explanation.output)}"
+    how = "" if explanation.exact else ", each by itself in the place of a typical value"
     return [
         f"Row {row}: {sanitize(target)} is predicted as {predicted}.",
-        f"{output} is {score}, of a typical row {base}. Contributions of the columns:",
+        f"{output} is {score}, of a typical row {base}. Contributions of the columns{how}:",
     ]
 
 

@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 from tenfold.plot.style import COLORS, MUTED_COLOR, get_panels, palette_color, style_axes
 
 _COLUMNS = 3  # panels in a row
+_MAX_LABELS = 20  # categories that are named
 
 
 def additive_terms(model: Any, most: int = 9, *, output: int = 0, ax: Any = None) -> np.ndarray:
@@ -51,24 +52,31 @@ def additive_terms(model: Any, most: int = 9, *, output: int = 0, ax: Any = None
     panels = get_panels(ax, -(-len(order) // columns), columns)
     names = model.term_names_
     for number, panel in zip(order, panels.ravel(), strict=False):
-        _draw_term(panel, model.terms_[number], names[number], output)
+        term = model.terms_[number]
+        labels = [
+            [*map(str, model.category_names(column))] if categorical else []
+            for column, categorical in zip(term.columns, term.is_categorical, strict=True)
+        ]
+        _draw_term(panel, term, names[number], labels, output)
     for panel in panels.ravel()[len(order) :]:
         panel.set_visible(False)
     return panels
 
 
-def _draw_term(ax: Any, term: Any, name: str, output: int) -> None:
+def _draw_term(ax: Any, term: Any, name: str, labels: list[list[str]], output: int) -> None:
+    """Draw a term; `labels` are the categories of its columns."""
     values = term.values[..., output]
     if len(term.columns) == 2:
-        _draw_map(ax, values, name)
+        _draw_map(ax, values, name, labels)
         return
     style_axes(ax)
     ax.set_title(name)
     ax.set_ylabel("effect on the score")
     ax.axhline(0, color=MUTED_COLOR, linewidth=1)
     if term.is_categorical[0]:
-        labels = [*(f"{code:g}" for code in term.edges[0]), "missing"]
-        ax.bar(labels, values, color=palette_color(0))
+        ax.bar(np.arange(len(values)), values, color=palette_color(0))
+        if len(values) <= _MAX_LABELS:
+            ax.set_xticks(np.arange(len(values)), [*labels[0], "missing"])
         return
     edges = term.edges[0]
     margin = max(float(np.ptp(edges)), 1e-12) * 0.05
@@ -85,7 +93,7 @@ def _draw_term(ax: Any, term: Any, name: str, output: int) -> None:
     ax.patch.set_visible(False)
 
 
-def _draw_map(ax: Any, values: np.ndarray, name: str) -> None:
+def _draw_map(ax: Any, values: np.ndarray, name: str, labels: list[list[str]]) -> None:
     from matplotlib.colors import LinearSegmentedColormap
 
     colors = LinearSegmentedColormap.from_list("effect", [COLORS[0], "white", COLORS[1]])
@@ -95,4 +103,7 @@ def _draw_map(ax: Any, values: np.ndarray, name: str) -> None:
     ax.set_title(name)
     first, _, second = name.partition(" x ")
     ax.set(xlabel=f"bins of {first}", ylabel=f"bins of {second}")
+    for axis, texts in zip((ax.xaxis, ax.yaxis), labels, strict=True):
+        if 0 < len(texts) <= _MAX_LABELS:
+            axis.set_ticks(np.arange(len(texts)), texts)
     ax.figure.colorbar(shown, ax=ax, shrink=0.8)

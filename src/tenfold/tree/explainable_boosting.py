@@ -159,6 +159,24 @@ class ExplainableBoosting(BaseHistGradientBoosting):
         check_is_fitted(self)
         return np.array([term.importance for term in self.terms_])
 
+    def category_names(self, column: int) -> list[Any]:
+        """The categories of a column, in the order of the bins of its terms.
+
+        Parameters
+        ----------
+        column : int
+            Number of a column of categories.
+        """
+        check_is_fitted(self)
+        codes = self._categories[column] if self._categories else None
+        if codes is None:
+            raise ValueError(f"column {column} holds numbers, not categories")
+        encoder = getattr(self, "_category_encoder", None)
+        if encoder is None:
+            return codes.tolist()
+        names = encoder.categories_[int(np.count_nonzero(self.is_categorical_[:column]))]
+        return [names[int(code)] for code in codes]
+
     def edit_term(self, name: str, values: Any) -> Self:
         """Replace the effect of a term; predictions and explanations follow.
 
