@@ -46,7 +46,7 @@ def test_wrong_losses_and_columns_are_told_with_the_cure(tmp_path):
         def value(self, z, y):
             return (z - y) ** 2
 
-    with pytest.raises(NotImplementedError, match=r"Unfinished has no method gradient\(z, y\)"):
+    with pytest.raises(TypeError, match=r"Unfinished has no method gradient\(z, y\)"):
         HistGradientBoostingRegressor(Unfinished()).fit(X, y)
     table = pd.DataFrame({"a": X[:, 0], "town": ["x", "y"] * 20, "kind": ["u", "v"] * 20})
     table["kind"] = table["kind"].astype("category")

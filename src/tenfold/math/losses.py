@@ -72,12 +72,6 @@ class Loss:
         for name in _METHODS_OF_ROWS & set(vars(cls)):
             setattr(cls, name, _take_lists(vars(cls)[name]))
 
-    def _missing(self, method: str) -> NotImplementedError:
-        return NotImplementedError(
-            f"{type(self).__name__} has no method {method}(z, y): write it, or let "
-            "tenfold.teaching.autodiff.FunctionLoss find the derivatives of a function"
-        )
-
     @property
     def max_curvature(self) -> float:
         return self._max_curvature
@@ -88,15 +82,15 @@ class Loss:
 
     def value(self, z: np.ndarray, y: np.ndarray) -> np.ndarray:
         """Loss of each row."""
-        raise self._missing("value")
+        raise NotImplementedError
 
     def gradient(self, z: np.ndarray, y: np.ndarray) -> np.ndarray:
         """Derivative in the score, by row; a subgradient where there is none."""
-        raise self._missing("gradient")
+        raise NotImplementedError
 
     def curvature(self, z: np.ndarray, y: np.ndarray) -> np.ndarray:
         """Second derivative in the score, by row, where there is one."""
-        raise self._missing("curvature")
+        raise NotImplementedError
 
     def value_and_gradient(self, z: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Value and gradient, from shared intermediate results."""

@@ -223,11 +223,8 @@ class HistGradientBoostingRegressor(BaseHistGradientBoosting, Regressor):
         if name == "absolute_error" or type(name) is AbsoluteLoss:
             levels = (0.5,) * found.n_targets
             return BoostedRegression(found.n_targets, levels, AbsoluteLoss())
-        if not isinstance(name, str | Loss):
-            raise TypeError(
-                "loss is a function: give tenfold.teaching.autodiff.FunctionLoss(function), which "
-                "finds its derivatives, or a tenfold.math.losses.Loss"
-            )
+        if not isinstance(name, str):
+            _require_derivatives(name)
         own: Loss = SquaredLoss() if name == "squared_error" else self.loss
         own = HuberLoss(self.huber_delta) if name == "huber" else own
         return BoostedRegression(found.n_targets, None, own)
@@ -292,6 +289,21 @@ class HistGradientBoostingRegressor(BaseHistGradientBoosting, Regressor):
         for score in self._staged_scores(X):
             means = invert_link(score, self._link)
             yield means[:, 0] if means.shape[1] == 1 else means
+
+
+def _require_derivatives(loss: Any) -> None:
+    """Refuse a function, or a loss without derivatives, as a loss."""
+    if not isinstance(loss, Loss):
+        raise TypeError(
+            "loss is a function: give tenfold.teaching.autodiff.FunctionLoss(function), which "
+            "finds its derivatives, or a tenfold.math.losses.Loss"
+        )
+    for method in ("value", "gradient", "curvature"):
+        if getattr(type(loss), method) is getattr(Loss, method):
+            raise TypeError(
+                f"{type(loss).__name__} has no method {method}(z, y): write it, or let "
+                "tenfold.teaching.autodiff.FunctionLoss find the derivatives of a function"
+            )
 
 
 def predicted_means(
