@@ -12,6 +12,7 @@ from sklearn.metrics import accuracy_score, r2_score
 import tenfold
 from tenfold.automl import preparation
 from tenfold.automl.candidates import CANDIDATES, select_candidates
+from tenfold.automl.schema import ExpectedColumn, missing_columns
 from tenfold.automl.target import TargetScale
 
 QUICK = ["logistic", "lda", "naive_bayes"]
@@ -179,6 +180,17 @@ def test_a_missing_column_is_named(two_class):
         two_class.model.predict([{"size": 1.0, "color": "red", "day": "2024-01-01"}])
     with pytest.raises(ValueError, match=r"there are no columns 'size', 'colour', 'day'$"):
         two_class.model.predict([{"1": 1.0}])
+    both = r"there are no columns 'size', 'colour' \(rename 'color'\?\)$"
+    with pytest.raises(ValueError, match=both):
+        two_class.model.predict([{"color": "red", "day": "2024-01-01"}])
+
+
+def test_many_missing_columns_are_told_in_one_sentence():
+    expected = {f"age {i}": ExpectedColumn("number", "number", []) for i in range(1, 31)}
+    [problem] = missing_columns(expected, ["age1", "z"])
+    assert problem.count("there are no columns") == 1
+    assert problem.count("rename 'age1'?") == 1  # a column is one of them, at most
+    assert problem.endswith("'age 10' and 20 more")
 
 
 def test_words_among_numbers_are_shown_with_their_place(two_class):

@@ -77,23 +77,39 @@ class ExpectedColumn(NamedTuple):
 
 
 def missing_columns(expected: dict[str, ExpectedColumn], names: list[str]) -> list[str]:
-    """A message for each missing column that may have another name, and one for all others."""
-    problems, others = [], []
+    """A message that names all missing columns, with those that may be meant; none if none is.
+
+    Examples
+    --------
+    >>> size, color = (ExpectedColumn("number", "number", []) for _ in range(2))
+    >>> missing_columns({"size": size, "color": color, "day": color}, ["size", "colour"])
+    ["there are no columns 'color' (rename 'colour'?), 'day'"]
+    """
     unused = [name for name in names if name not in expected]
-    for name in expected:
-        if name not in names:
-            similar = get_close_matches(name, unused, 1, 0.6)
-            if similar:
-                problems.append(f"there is no column {name!r}; rename {similar[0]!r}?")
-            else:
-                others.append(repr(name))
-    if others:
-        more = f" and {len(others) - _MAX_NAMED} more" if len(others) > _MAX_NAMED else ""
-        what = "there is no column" if len(others) == 1 else "there are no columns"
-        problems.append(f"{what} {', '.join(others[:_MAX_NAMED])}{more}")
-    if problems and all(_DEFAULT_NAME.fullmatch(name) for name in expected):
+    missing = [name for name in expected if name not in names]
+    if not missing:
+        return []
+    similar: list[str | None] = []
+    for name in missing:
+        close = get_close_matches(name, unused, 1, 0.6)
+        similar.append(close[0] if close else None)
+        unused = [other for other in unused if other not in close]  # each is suggested once
+    problems = [_name_missing(missing, similar)]
+    if all(_DEFAULT_NAME.fullmatch(name) for name in expected):
         problems.append("if the first line of the file is a row, use --no-header (header=False)")
     return problems
+
+
+def _name_missing(missing: list[str], similar: list[str | None]) -> str:
+    if len(missing) == 1:
+        hint = f"; rename {similar[0]!r}?" if similar[0] else ""
+        return f"there is no column {missing[0]!r}{hint}"
+    shown = [
+        f"{name!r} (rename {other!r}?)" if other else repr(name)
+        for name, other in zip(missing, similar, strict=True)
+    ]
+    more = f" and {len(shown) - _MAX_NAMED} more" if len(shown) > _MAX_NAMED else ""
+    return f"there are no columns {', '.join(shown[:_MAX_NAMED])}{more}"
 
 
 def conform_cells(
