@@ -10,7 +10,7 @@ import pytest
 
 import tenfold
 from tenfold.cli import main
-from tenfold.cli.act_choices import AGENTS, make_world
+from tenfold.cli.act_choices import AGENTS, check_pair, make_world
 from tenfold.report import TrainedAgent, render_acting
 from tenfold.rl import CartPole, Move, TextGame, delayed_reward, grid_world
 
@@ -56,6 +56,27 @@ def test_a_plan_shows_values_and_needs_no_episodes(capsys):
     best = plan.optimal_actions_[~grid_world().terminal]
     assert page.count('class="arrow"') == best.sum()
     assert "log10 of the change" in page
+    assert plan.order == "given"  # sweeps as a reader expects them, one after the other
+    assert len(plan.history_["residual"]) == plan.n_iter_ > 20
+
+
+def test_the_policies_of_policy_iteration_are_drawn():
+    assert main(["act", "maze", "-a", "policy-iteration", *FEW]) == 0
+    plan = tenfold.load("tenfold-maze/agent.tenfold")
+    training = page_of("tenfold-maze").split('id="training"')[1].split('id="policy"')[0]
+    assert "Improvements" in training
+    assert training.count("h0") == len(plan.history_["changed"]) > 2
+
+
+def test_a_plan_of_a_world_without_rewards_is_drawn():
+    world = grid_world(cost=0.0)
+    world = type(world)(world.rows, {})
+    for planner in (tenfold.ValueIteration(order="given"), tenfold.PolicyIteration()):
+        plan = planner.fit(world)
+        move = Move(0, 0, 0.0, 1, terminated=False, truncated=True)
+        found = plan.evaluate(world, 2, max_steps=5)
+        page = render_acting(TrainedAgent("grid", "a plan", world, plan, found, [move]))
+        assert ">Planning<" in page
 
 
 @pytest.mark.parametrize(
@@ -155,6 +176,14 @@ def test_errors_name_the_cure(words, message, capsys):
     assert err.startswith("tenfold: ")
     assert message.lower() in err.lower() or "gymnasium makes no world" in err.lower()
     assert [path.name for path in Path().iterdir()] == ["taken"]
+
+
+def test_observations_of_several_parts_are_for_tables():
+    pytest.importorskip("gymnasium")
+    world = make_world("Blackjack-v1", "linear-q")
+    with pytest.raises(ValueError, match="choose --agent q-learning, sarsa"):
+        check_pair("linear-q", world, "Blackjack-v1")
+    check_pair("q-learning", world, "Blackjack-v1")
 
 
 def test_without_a_report_an_old_one_does_not_stay():

@@ -57,7 +57,7 @@ def _make_gymnasium_world(name: str) -> Any:
     try:
         return as_environment(name)
     except Exception as error:
-        raise ValueError(f"Gymnasium makes no world {name!r} ({error}){hint}: {known}") from error
+        raise ValueError(f"no world {name!r}{hint}: {known} ({error})") from error
 
 
 def make_agent(name: str, world: Any, world_name: str, settings: dict[str, Any]) -> Any:
@@ -74,6 +74,8 @@ def make_agent(name: str, world: Any, world_name: str, settings: dict[str, Any])
         del options["random_state"]
         if "n_episodes" in options:
             raise ValueError(f"{name} plans without episodes: leave --episodes out")
+        if name == "value-iteration":
+            options["order"] = "given"  # its sweeps are those of textbooks, and the report's
     elif name in TABLES:
         options["learning_rate"] = _TABLE_RATE
     elif hasattr(world, "texts"):
@@ -81,6 +83,16 @@ def make_agent(name: str, world: Any, world_name: str, settings: dict[str, Any])
         if name == "linear-q":
             options["learning_rate"] = _TEXT_RATE
     return getattr(tenfold, AGENTS[name])(**options)
+
+
+def _has_vectors(world: Any) -> bool:
+    """Whether observations are numbers of states, arrays of numbers, or texts."""
+    from tenfold.rl.mdp import MDP
+
+    if isinstance(world, MDP) or hasattr(world, "texts"):
+        return True
+    space = world.observation_space
+    return getattr(space, "n", None) is not None or bool(getattr(space, "shape", None))
 
 
 def check_pair(name: str, world: Any, world_name: str) -> None:
@@ -93,6 +105,12 @@ def check_pair(name: str, world: Any, world_name: str) -> None:
         raise ValueError(
             f"{name} keeps a table of states, and {world_name} has none that can be counted: "
             f"choose --agent {', '.join(NETWORKS)}"
+        )
+    if name in NETWORKS and not _has_vectors(world):
+        others = f": choose --agent {', '.join(TABLES)}" if has_numbers else ""
+        raise ValueError(
+            f"{name} takes observations as one array, and those of {world_name} are "
+            f"{world.observation_space}{others}"
         )
     inner = getattr(world, "unwrapped", world)
     if name in PLANNERS and not (isinstance(world, MDP) or hasattr(inner, "P")):

@@ -21,6 +21,7 @@ from tenfold.rl.episodes import Evaluation, Move
 
 _SMOOTHED_PARTS = 40  # parts of the training whose means are drawn
 _SHOWN_POINTS = 400
+_FEW_STEPS = 30  # of a planner, which are drawn as points too
 
 
 class TrainedAgent(NamedTuple):
@@ -124,8 +125,9 @@ def render_acting(trained: TrainedAgent) -> str:
     """
     film = draw_film(trained.world, trained.moves)
     seen = [move.observation for move in trained.moves] + [trained.moves[-1].after]
+    is_learner = hasattr(trained.agent, "n_episodes_")
     sections = [
-        Section("training", "Training", "training"),
+        Section("training", "Training" if is_learner else "Planning", "training"),
         Section("policy", "Policy", "policy"),
         Section("film", "Film", "film"),
         Section("settings", "Settings", "agent_settings"),
@@ -162,22 +164,44 @@ def _key_facts(trained: TrainedAgent) -> list[Fact]:
 
 
 def _draw_training(trained: TrainedAgent) -> Figure:
-    """Returns over episodes for a learner, changes by sweeps for a planner."""
+    """Returns over episodes for a learner; how a planner came to its plan, sweep by sweep."""
     history = getattr(trained.agent, "history_", {})
     if "return" in history:
         return _draw_returns(np.asarray(history["return"]), int(trained.agent.n_episodes_))
-    residual = np.asarray(history.get("residual", np.zeros(0)), dtype=np.float64)
-    heights = np.log10(np.maximum(residual, 1e-300))[residual > 0]
-    steps = np.arange(1, len(residual) + 1)[residual > 0]
+    if "changed" in history:
+        return _draw_improvements(np.asarray(history["changed"]))
+    return _draw_residuals(np.asarray(history.get("residual", np.zeros(0)), dtype=np.float64))
+
+
+def _draw_improvements(changed: np.ndarray) -> Figure:
+    """In how many states each round of policy iteration has changed the action."""
+    rounds = np.arange(1, len(changed) + 1)
+    chart = Chart((0.0, len(changed) + 0.5), (0.0, 1.05 * max(int(changed.max()), 1)))
+    chart.axes("policy", "states", ticks=(min(len(changed), 5), 5))
+    _draw_steps(chart, rounds, changed)
+    label = "In how many states each policy that was evaluated had a better action."
+    return Figure("Improvements", label, [chart.render(label)])
+
+
+def _draw_residuals(residual: np.ndarray) -> Figure:
+    """The largest change of each sweep, which tells how far the values are from the solution."""
+    seen = residual > 0
+    heights = np.log10(residual[seen])
     chart = Chart((0.0, max(len(residual), 1) + 0.5), pad_limits(heights))
     chart.axes("sweep", "log10 of the change")
-    chart.line(steps, heights, "main")
-    chart.points(steps, heights, "main")
-    label = (
-        "Largest change of a value in each sweep over all actions; sweeps that change nothing are "
-        "not drawn."
-    )
+    _draw_steps(chart, np.arange(1, len(residual) + 1)[seen], heights)
+    label = "Largest change of a value in each sweep over all actions."
+    if not seen.all():
+        label += " Sweeps that change nothing are not drawn."
     return Figure("Residual", label, [chart.render(label)])
+
+
+def _draw_steps(chart: Chart, at: np.ndarray, heights: np.ndarray) -> None:
+    """A line over the steps of a planner, with a point for each if they are few."""
+    shown = thin_indices(len(at), _SHOWN_POINTS)
+    chart.line(at[shown], heights[shown], "main")
+    if len(at) <= _FEW_STEPS:
+        chart.points(at, heights, "main")
 
 
 def _draw_returns(returns: np.ndarray, episodes: int) -> Figure:
