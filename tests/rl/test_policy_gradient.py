@@ -11,6 +11,7 @@ from tenfold import MDP, PolicyGradient
 from tenfold.neural import Dense
 from tenfold.neural.network import build_network, forward
 from tenfold.rl import (
+    BoxSpace,
     CartPole,
     MDPWorld,
     PointMass,
@@ -272,3 +273,30 @@ def test_an_agent_of_a_foreign_world_is_saved(tmp_path):
 def test_actions_that_do_not_start_at_zero_are_refused():
     with pytest.raises(ValueError, match="numbers from 0 on"):
         PolicyGradient(n_episodes=2).fit(Aim(SimpleNamespace(n=2, start=1, shape=())))
+
+
+class Panel:
+    """Four levers that move by a tenth at most; what lies beyond is an error."""
+
+    observation_space = BoxSpace(np.zeros(1, np.float32), np.ones(1, np.float32))
+    action_space = BoxSpace(
+        np.full((2, 2), -0.1, np.float32), np.array([[0.1, 0.1], [0.1, 0.0]], np.float32)
+    )
+
+    def reset(self, *, seed=None, options=None):
+        del seed, options
+        return np.zeros(1, np.float32), {}
+
+    def step(self, action):
+        low, high = self.action_space
+        assert action.shape == low.shape
+        assert action.dtype == low.dtype
+        assert ((action >= low) & (action <= high)).all()
+        return np.zeros(1, np.float32), float(action.sum()), True, False, {}
+
+
+def test_real_actions_keep_to_the_space_of_the_world():
+    agent = PolicyGradient(layers=(), learning_rate=0.1, n_episodes=640, random_state=0)
+    found = agent.fit(Panel()).evaluate(Panel(), 5)
+    assert agent.predict(np.zeros((3, 1))).shape == (3, 2, 2)
+    assert found.mean == pytest.approx(0.3, abs=0.02)

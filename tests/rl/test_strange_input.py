@@ -160,6 +160,76 @@ def test_an_interrupt_leaves_whole_episodes(Agent):
     np.testing.assert_array_equal(agent.visits_, whole.visits_)
 
 
+class Interrupted(MDPWorld):
+    """Ctrl-C comes in a step of all episodes."""
+
+    steps, last = 0, None
+
+    def __deepcopy__(self, memo):  # copies of the world share the count
+        del memo
+        return type(self)(self.mdp)
+
+    def step(self, action):
+        type(self).steps += 1
+        if type(self).steps == type(self).last:
+            raise KeyboardInterrupt
+        return super().step(action)
+
+
+def learned(agent):
+    parts = [*getattr(agent, "params_", []), *getattr(agent, "value_params_", [])]
+    return [getattr(agent, "theta_", np.zeros(0)), agent.history_["return"], *parts]
+
+
+FEW = {"n_episodes": 24, "max_steps": 20, "random_state": 0}
+REPLAY = {"replay_size": 60, "warmup": 20, "train_every": 4, "gradient_steps": 2}
+
+
+@pytest.mark.parametrize(
+    "agent",
+    [
+        LinearQ(**FEW),
+        DeepQ(layers=(), target_every=3, **REPLAY, **FEW),
+        PolicyGradient(layers=(), batch_episodes=4, **FEW),
+    ],
+    ids=["linear", "deep", "gradient"],
+)
+def test_an_interrupt_in_any_step_leaves_whole_episodes(agent, monkeypatch):
+    monkeypatch.setattr(Interrupted, "last", None)
+    monkeypatch.setattr(Interrupted, "steps", 0)
+    world = Interrupted(grid_world(slip=0.2))
+    whole = clone(agent).fit(world)
+    for last in range(1, Interrupted.steps, 23):
+        monkeypatch.setattr(Interrupted, "last", last)
+        monkeypatch.setattr(Interrupted, "steps", 0)
+        parts = clone(agent)
+        with pytest.raises(KeyboardInterrupt):
+            parts.fit(world)
+        parts.partial_fit(world, 24 - parts.n_episodes_)
+        for one, other in zip(learned(whole), learned(parts), strict=True):
+            np.testing.assert_array_equal(one, other)
+
+
+def test_an_interrupt_amid_the_steps_on_a_batch_undoes_the_batch(monkeypatch):
+    settings = {"layers": (), "batch_episodes": 4, **FEW}
+    whole = PolicyGradient(**settings).fit(grid_world(slip=0.2))
+    parts, real = PolicyGradient(**settings), PolicyGradient._regress
+
+    def regress(self, batch, target):
+        real(self, batch, target)
+        if self.n_updates_ == 2:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(PolicyGradient, "_regress", regress)
+    with pytest.raises(KeyboardInterrupt):
+        parts.fit(grid_world(slip=0.2))
+    monkeypatch.undo()
+    assert parts.n_episodes_ == 8
+    parts.partial_fit(grid_world(slip=0.2), 16)
+    for one, other in zip(learned(whole), learned(parts), strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
 def test_a_plan_for_some_steps_is_evaluated_for_these():
     mdp = MDP(np.ones((1, 1, 1)), [[1.0]])
     assert FiniteHorizon(3).fit(mdp).evaluate(mdp, 2).mean == 3.0

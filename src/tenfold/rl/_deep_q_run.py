@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -16,6 +18,7 @@ from tenfold.optim.optimizers import Adam
 from tenfold.optim.schedules import as_schedule
 from tenfold.rl import _deep_q_numba as deep
 from tenfold.rl import _table_numba as compiled
+from tenfold.rl._arguments import assert_finite
 from tenfold.rl._random_numba import draw_index, episode_seed, uniform
 from tenfold.rl.episodes import check_reward
 
@@ -41,6 +44,14 @@ class Replay(NamedTuple):
     reward: np.ndarray
     after: np.ndarray
     ended: np.ndarray
+
+    def put(self, i: int, move: tuple) -> None:
+        """Remember a move in place i."""
+        self.seen[i], self.action[i], self.reward[i], self.after[i], self.ended[i] = move
+
+    def get(self, i: int) -> tuple:
+        """A copy of the move in place i."""
+        return tuple(part[i].copy() for part in self)
 
 
 class DeepNetwork:
@@ -88,11 +99,35 @@ class DeepRun:
             [agent.discount, agent.double, agent.huber, agent.clip_norm], np.float32
         )
         self.known: dict[str, np.ndarray] = {}
+        self.forgotten: list[tuple[int, tuple]] = []  # moves that this episode has replaced
         self.schedule = as_schedule(agent.learning_rate)
         self.single = np.zeros(k, np.float32), np.zeros(1, np.int64), np.zeros(k)
 
+    @contextmanager
+    def _undo_on_error(self) -> Iterator[None]:
+        """Episodes and passes that are interrupted have not happened."""
+        weights = self.theta.copy(), self.target.copy(), self.moments.copy()
+        counts, self.forgotten = (self.steps, self.updates), []
+        try:
+            yield
+        except BaseException:
+            self.theta, self.target, self.moments = weights
+            self.steps, self.updates = counts
+            for i, move in reversed(self.forgotten):
+                self.replay.put(i, move)
+            raise
+
     def play(self) -> None:
         """One episode of learning; its luck depends on seed and number alone."""
+        with self._undo_on_error():
+            total, t, losses = self._play()
+            assert_finite(self.theta, f"episode {self.episodes + 1}")
+        self.episodes += 1
+        for name, value in zip(HISTORY, (total, t, np.mean(losses or [0.0])), strict=True):
+            self.history[name].append(float(value))
+
+    def _play(self) -> tuple[float, int, list[float]]:
+        """Return, length and losses of an episode."""
         agent, number = self.agent, self.episodes
         own = int(episode_seed(agent.seed_, number))
         luck = int(episode_seed(own, compiled.AGENT_STREAM))
@@ -112,9 +147,7 @@ class DeepRun:
                 losses.append(self.train(self.steps, full, agent.gradient_steps))
             x = after
             ends = bool(terminated or truncated or t >= agent.max_steps)
-        self.episodes += 1
-        for name, value in zip(HISTORY, (total, t, np.mean(losses or [0.0])), strict=True):
-            self.history[name].append(float(value))
+        return total, t, losses
 
     def _encode(self, seen: Any) -> np.ndarray:
         encode = self.agent.encoder_
@@ -135,8 +168,9 @@ class DeepRun:
 
     def _remember(self, x: Any, a: int, reward: float, after: Any, ended: bool) -> None:
         i = self.steps % self.agent.replay_size
-        r = self.replay
-        r.seen[i], r.action[i], r.reward[i], r.after[i], r.ended[i] = x, a, reward, after, ended
+        if self.steps >= self.agent.replay_size:
+            self.forgotten.append((i, self.replay.get(i)))
+        self.replay.put(i, (x, a, reward, after, ended))
         self.steps += 1
 
     def replay_log(self, passes: int, losses: list[float]) -> None:
@@ -148,12 +182,10 @@ class DeepRun:
             losses[:], self.updates = known.tolist(), int(updates)
         try:
             for number in range(done, passes):
-                losses.append(self.train(number, n, -(-n // self.agent.batch_size)))
-                if not np.isfinite(losses[-1]):
-                    raise ValueError(
-                        f"the loss is {losses[-1]} after pass {number + 1} over the moves: scale "
-                        "rewards and states, or lower learning_rate"
-                    )
+                with self._undo_on_error():
+                    loss = self.train(number, n, -(-n // self.agent.batch_size))
+                    assert_finite(self.theta, f"pass {number + 1} over the moves")
+                losses.append(loss)
                 report_objective(losses[-1])
                 record_loop_state(number + 1, lambda: self._log_state(losses))
         finally:

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from tenfold.rl._arguments import check_share
 from tenfold.rl.control_worlds import ControlWorld
 from tenfold.rl.episodes import check_reward
 
@@ -90,9 +91,12 @@ class CopyLanes:
 
 
 def collect_episodes(
-    env: Any, encode: Any, seeds: list[int], choose: Any, max_steps: int
+    env: Any, encode: Any, seeds: list[int], choose: Any, to_world: Any, max_steps: int
 ) -> Trajectories:
-    """Run an episode for each seed; `choose(X, episodes, step)` gives the actions."""
+    """Run an episode for each seed; `choose(X, episodes, step)` gives the actions.
+
+    The world gets them as `to_world` makes them; drawn real actions may lie beyond its bounds.
+    """
     lanes = (ControlLanes if isinstance(env, ControlWorld) else CopyLanes)(env, encode, seeds)
     alive = np.arange(len(seeds))
     terminated = np.zeros(len(seeds), bool)
@@ -100,7 +104,7 @@ def collect_episodes(
     for step in range(max_steps):
         X = lanes.see(alive).astype(np.float32)
         actions = choose(X, alive, step)
-        reward, ended, cut = lanes.move(alive, actions)
+        reward, ended, cut = lanes.move(alive, to_world(actions))
         parts.append((alive, X, np.asarray(actions), reward))
         terminated[alive[ended]] = True
         alive = alive[~(ended | cut)]
@@ -129,8 +133,12 @@ def discounted_returns(rewards: Any, discount: float, last_value: float = 0.0) -
     >>> discounted_returns([1, 0, 2], 0.5).tolist(), discounted_returns([1, 0, 2], 1.0).tolist()
     ([1.5, 1.0, 2.0], [3.0, 2.0, 2.0])
     """
-    out, total = np.zeros(len(rewards)), float(last_value)
-    for t in range(len(rewards) - 1, -1, -1):
-        total = float(rewards[t]) + discount * total
+    check_share(discount, "discount")
+    values = np.asarray(rewards, dtype=np.float64)
+    if values.ndim != 1 or not np.isfinite(values).all():
+        raise ValueError(f"rewards={rewards!r}: expected a list of finite numbers")
+    out, total = np.zeros(len(values)), float(last_value)
+    for t in range(len(values) - 1, -1, -1):
+        total = float(values[t]) + discount * total
         out[t] = total
     return out

@@ -27,6 +27,10 @@ class CategoricalHead:
         """The most probable action of each row."""
         return z.argmax(axis=1)
 
+    def to_world(self, actions: np.ndarray) -> np.ndarray:
+        """Actions as the world takes them: as they are."""
+        return actions
+
     def log_probability(self, z: np.ndarray, _extra: list, action: np.ndarray) -> np.ndarray:
         """Of the action of each row."""
         return log_softmax(z)[np.arange(len(z)), action]
@@ -49,7 +53,7 @@ class GaussianHead:
     """Outputs are the mean of real actions; their spread is a parameter of its own."""
 
     def __init__(self, low: np.ndarray, high: np.ndarray) -> None:
-        self.n_outputs = low.size
+        self.n_outputs, self.low, self.high = low.size, low, high
         width = np.where(np.isfinite(high - low), (high - low) / 4, 1.0)
         self.extra = [np.log(width.reshape(-1).astype(np.float64))]
 
@@ -62,6 +66,11 @@ class GaussianHead:
     def best(self, z: np.ndarray) -> np.ndarray:
         """The mean."""
         return z
+
+    def to_world(self, actions: np.ndarray) -> np.ndarray:
+        """Actions within the bounds of the world, in the shape and type of its space."""
+        shaped = actions.reshape(-1, *self.low.shape)
+        return np.clip(shaped, self.low, self.high).astype(self.low.dtype)
 
     def log_probability(self, z: np.ndarray, extra: list, action: np.ndarray) -> np.ndarray:
         """Of the action of each row."""

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from tenfold.rl._arguments import check_action, check_count, check_seed
 from tenfold.rl._control_numba import move_cars, move_poles
 from tenfold.rl.environment import BoxSpace, DiscreteSpace, Step
 
@@ -22,7 +23,8 @@ class ControlWorld:
     reward: float
 
     def __init__(self, max_steps: int | None = None) -> None:
-        self.max_steps = type(self).max_steps if max_steps is None else max_steps
+        most = type(self).max_steps if max_steps is None else max_steps
+        self.max_steps = check_count(most, "max_steps", 1)
         self._seed = 0
         self._states: np.ndarray | None = None
 
@@ -39,7 +41,7 @@ class ControlWorld:
     ) -> tuple[np.ndarray, dict]:
         """Start an episode; without a seed its luck differs from that of the one before."""
         del options
-        self._seed = self._seed + 1 if seed is None else int(seed)
+        self._seed = self._seed + 1 if seed is None else check_seed(seed, "seed")
         self._states, self._step = self.start(self._seed)[None], 0
         return self._states[0].astype(np.float32), {}
 
@@ -47,10 +49,8 @@ class ControlWorld:
         """Take an action."""
         if self._states is None:
             raise RuntimeError("call reset() before step(), and after the end of an episode")
-        if not 0 <= action < self.action_space.n:
-            raise ValueError(f"action {action!r}: there are 0 to {self.action_space.n - 1}")
-        ended = np.zeros(1, bool)
-        self.move(self._states, np.array([action]), ended)
+        chosen, ended = check_action(action, self.action_space.n), np.zeros(1, bool)
+        self.move(self._states, np.array([chosen]), ended)
         self._step += 1
         seen, cut = (
             self._states[0].astype(np.float32),
@@ -165,25 +165,27 @@ class PointMass:
     action_space = BoxSpace(np.full(1, -1.0, np.float32), np.full(1, 1.0, np.float32))
 
     def __init__(self, max_steps: int = 5) -> None:
-        self.max_steps, self._place, self._left, self._seed = max_steps, 0.0, 0, 0
+        self.max_steps = check_count(max_steps, "max_steps", 1)
+        self._place, self._left, self._seed = 0.0, 0, 0
 
     def reset(
         self, *, seed: int | None = None, options: dict | None = None
     ) -> tuple[np.ndarray, dict]:
         """Start an episode somewhere in [-1, 1]."""
         del options
-        self._seed = self._seed + 1 if seed is None else int(seed)
-        self._place, self._left = (
-            float(np.random.default_rng(self._seed).uniform(-1, 1)),
-            self.max_steps,
-        )
+        self._seed = self._seed + 1 if seed is None else check_seed(seed, "seed")
+        self._place = float(np.random.default_rng(self._seed).uniform(-1, 1))
+        self._left = self.max_steps
         return np.array([self._place], np.float32), {}
 
     def step(self, action: Any) -> Step:
         """Move the point."""
-        push = float(np.clip(np.asarray(action).reshape(-1)[0], -1, 1))
-        if np.isnan(push):
+        if self._left <= 0:
+            raise RuntimeError("call reset() before step(), and after the end of an episode")
+        given = np.asarray(action)
+        if given.size != 1 or given.dtype.kind not in "iuf" or np.isnan(given).any():
             raise ValueError(f"action {action!r}: expected a number from -1 to 1")
+        push = float(np.clip(given.reshape(-1)[0], -1, 1))
         self._place += push
         self._left -= 1
         reward = -(self._place**2) - 0.1 * push**2

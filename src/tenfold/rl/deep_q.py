@@ -19,10 +19,11 @@ from tenfold.neural.network import (
     flatten_params,
 )
 from tenfold.optim.schedules import Schedule
+from tenfold.rl._arguments import check_count
 from tenfold.rl._deep_q_run import HISTORY, DeepNetwork, DeepRun, Replay
 from tenfold.rl.base import Agent
-from tenfold.rl.environment import as_environment, count_actions
-from tenfold.rl.exploration import EpsilonGreedy
+from tenfold.rl.environment import as_environment, assert_all_actions, count_actions
+from tenfold.rl.exploration import Boltzmann, EpsilonGreedy
 from tenfold.rl.moves import LoggedMoves, is_move_table, read_moves
 from tenfold.rl.observations import ObservationEncoder, number_observations
 
@@ -119,7 +120,7 @@ class DeepQ(Agent):
         "layers": [list, tuple],
         "features": "no_validation",
         "learning_rate": [Interval(Real, 0, None, closed="neither"), callable],
-        "exploration": [tuple],
+        "exploration": [EpsilonGreedy, Boltzmann],
         "n_episodes": [Interval(Integral, 1, None, closed="left")],
         "max_steps": [Interval(Integral, 1, None, closed="left")],
         "replay_size": [Interval(Integral, 1, None, closed="left")],
@@ -221,8 +222,10 @@ class DeepQ(Agent):
         world : MDP, environment, or name for `gymnasium.make`
         episodes : int
         """
+        check_count(episodes, "episodes")
         with self._work_context():
             self.exploration.check()
+            assert_all_actions(world, type(self).__name__)
             env = as_environment(world, self.max_steps)
             self.assert_same_actions(count_actions(env.action_space))
             if not hasattr(self, "params_"):
@@ -295,7 +298,7 @@ class DeepQ(Agent):
             As the world gives them.
         """
         check_is_fitted(self, "params_")
-        X = np.array([self.encoder_(seen) for seen in observations], dtype=np.float32)
+        X = self.encoder_.encode(observations, np.float32)
         return DeepNetwork(self).values(flatten_params(self.params_), X)
 
     def predict(self, observations: Any) -> np.ndarray:

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from tenfold.rl import _table_numba as compiled
+from tenfold.rl._arguments import check_action, check_count, check_seed
 from tenfold.rl._mdp_sources import make_gymnasium
 from tenfold.rl._random_numba import draw_index, uniform
 from tenfold.rl.mdp import MDP
@@ -92,16 +93,18 @@ class MDPWorld:
     render_mode = None
 
     def __init__(self, mdp: MDP, max_steps: int = 10_000) -> None:
-        self.mdp, self.max_steps = mdp, max_steps
+        if not isinstance(mdp, MDP):
+            raise TypeError(f"a {type(mdp).__name__} is no MDP")
+        self.mdp, self.max_steps = mdp, check_count(max_steps, "max_steps", 1)
         self.observation_space = DiscreteSpace(mdp.n_states)
         self.action_space = DiscreteSpace(mdp.n_actions)
-        self._arrays = world_arrays(mdp, max_steps)
+        self._arrays, self._available = world_arrays(mdp, max_steps), mdp.available
         self._state, self._step, self._luck = -1, 0, 0
 
     def reset(self, *, seed: int | None = None, options: dict | None = None) -> tuple[int, dict]:
         """Start an episode; without a seed its luck differs from that of the one before."""
         del options
-        self._luck = self._luck + 1 if seed is None else int(seed)
+        self._luck = self._luck + 1 if seed is None else check_seed(seed, "seed")
         self._state, self._step = int(draw_index(self.mdp.start, uniform(self._luck, 0))), 0
         return self._state, {}
 
@@ -109,8 +112,9 @@ class MDPWorld:
         """Take an action."""
         if self._state < 0:
             raise RuntimeError("call reset() before step(), and after the end of an episode")
-        pair = self._state * self.mdp.n_actions + int(action)
-        if not 0 <= action < self.mdp.n_actions or not self.mdp.available.flat[pair]:
+        chosen = check_action(action, self.mdp.n_actions)
+        pair = self._state * self.mdp.n_actions + chosen
+        if not self._available[self._state, chosen]:
             name = self.mdp.states[self._state]
             raise ValueError(f"action {action!r} does not exist in state {name!r}")
         self._step += 1
@@ -158,6 +162,19 @@ def as_environment(world: Any, max_steps: int = 10_000) -> Any:
             "step, or a name for gymnasium.make"
         )
     return world
+
+
+def assert_all_actions(world: Any, agent: str) -> None:
+    """Raise an error if actions are missing in some states, and the agent takes any of them."""
+    mdp = getattr(world, "mdp", world)
+    if not isinstance(mdp, MDP) or (lacks := ~mdp.available)[~mdp.terminal].sum() == 0:
+        return
+    state, action = np.argwhere(lacks & ~mdp.terminal[:, None])[0]
+    raise ValueError(
+        f"action {mdp.actions[action]!r} does not exist in state {mdp.states[state]!r}, and "
+        f"{agent} takes any action anywhere: take QLearning or SARSA, or let it stay there for a "
+        "cost"
+    )
 
 
 def count_actions(space: Any) -> int:

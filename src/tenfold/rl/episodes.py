@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tenfold.model_selection.confidence_intervals import ConfidenceInterval
+from tenfold.rl._arguments import check_count, check_level, check_seed, check_share
 from tenfold.rl._random_numba import episode_seed
 from tenfold.rl.environment import as_environment
 from tenfold.rl.mdp import MDP
@@ -64,8 +65,11 @@ def evaluate(
     level: float,
 ) -> Evaluation:
     """Mean return of an agent; see `Agent.evaluate`."""
-    if episodes < 1:
-        raise ValueError(f"episodes={episodes}: at least one is needed")
+    check_count(episodes, "episodes", 1)
+    check_count(max_steps, "max_steps", 1)
+    check_share(discount, "discount")
+    check_level(level)
+    check_seed(random_state)
     env, agent = as_environment(world, max_steps), match_names(agent, world)
     returns, lengths = np.zeros(episodes), np.zeros(episodes, np.int64)
     for e in range(episodes):
@@ -161,10 +165,13 @@ def play(agent: Any, env: Any, seed: int, max_steps: int) -> Iterator[Move]:
 
 def check_reward(reward: Any, step: int, seed: int) -> float:
     """The reward as a number; an error that names the step if it is none."""
-    value = float(reward)
+    try:
+        value = float(reward)
+    except (TypeError, ValueError):
+        value = np.nan
     if not np.isfinite(value):
         raise ValueError(
-            f"the world paid {value} in step {step} of the episode with seed {seed}: rewards are "
-            "finite numbers"
+            f"the world paid {reward!r} in step {step} of the episode with seed {seed}: rewards "
+            "are finite numbers"
         )
     return value

@@ -13,11 +13,12 @@ from tenfold.base._sklearn import Interval
 from tenfold.engine.hooks import end_loop, record_loop_state, report_objective, resume_loop
 from tenfold.optim.schedules import Schedule, as_schedule
 from tenfold.rl import _table_numba as compiled
+from tenfold.rl._arguments import as_list, assert_finite, check_count
 from tenfold.rl._random_numba import draw_index, episode_seed, uniform
 from tenfold.rl.base import Agent
-from tenfold.rl.environment import as_environment, count_actions
+from tenfold.rl.environment import as_environment, assert_all_actions, count_actions
 from tenfold.rl.episodes import check_reward
-from tenfold.rl.exploration import EpsilonGreedy
+from tenfold.rl.exploration import Boltzmann, EpsilonGreedy
 from tenfold.rl.moves import LoggedMoves, is_move_table, read_moves
 from tenfold.rl.observations import ObservationEncoder, number_observations
 from tenfold.rl.table_agents import schedule_rates
@@ -90,7 +91,7 @@ class LinearQ(Agent):
         "features": "no_validation",
         "joint_features": [None, callable],
         "learning_rate": [Interval(Real, 0, None, closed="neither"), callable],
-        "exploration": [tuple],
+        "exploration": [EpsilonGreedy, Boltzmann],
         "n_episodes": [Interval(Integral, 1, None, closed="left")],
         "max_steps": [Interval(Integral, 1, None, closed="left")],
         "random_state": ["random_state"],
@@ -182,11 +183,7 @@ class LinearQ(Agent):
         error = compiled.replay_linear_moves(
             new, features, moves, rates, float(self.discount), self.n_actions_
         )
-        if not np.isfinite(new).all():
-            raise ValueError(
-                f"values are not finite after pass {number + 1} over the moves: standardize the "
-                "columns, or lower learning_rate"
-            )
+        assert_finite(new, f"pass {number + 1} over the moves")
         report_objective(error)
         return new, error
 
@@ -198,8 +195,10 @@ class LinearQ(Agent):
         world : MDP, environment, or name for `gymnasium.make`
         episodes : int
         """
+        check_count(episodes, "episodes")
         with self._work_context():
             self.exploration.check()
+            assert_all_actions(world, type(self).__name__)
             env = as_environment(world, self.max_steps)
             k = count_actions(env.action_space)
             self.assert_same_actions(k)
@@ -283,6 +282,7 @@ class LinearQ(Agent):
                 errors += abs(error)
                 x, a = after, b
                 ends = bool(terminated or truncated or t >= self.max_steps)
+            assert_finite(theta, f"episode {number + 1}")
         except BaseException:
             self.theta_ = before  # an episode counts as a whole
             raise
@@ -314,7 +314,9 @@ class LinearQ(Agent):
             As the world gives them.
         """
         check_is_fitted(self, "theta_")
-        return np.array([self._action_values(self._feature_rows(seen)) for seen in observations])
+        given = as_list(observations)
+        values = [self._action_values(self._feature_rows(seen)) for seen in given]
+        return np.array(values).reshape(len(given), self.n_actions_)
 
     def predict(self, observations: Any) -> np.ndarray:
         """The best action for each observation.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -10,6 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from tenfold.rl import _mdp_sources as sources
+from tenfold.rl._arguments import check_share
 from tenfold.rl._planning_numba import look_ahead
 from tenfold.rl._transitions import (
     Planning,
@@ -121,8 +122,16 @@ class MDP:
         self.n_states, self.n_actions = n, k
         self.states = list(range(n)) if states is None else list(states)
         self.actions = list(range(k)) if actions is None else list(actions)
+        if not n or not k:
+            raise ValueError(f"{n} states and {k} actions: a process has at least one of each")
         for names, size, what in ((self.states, n, "states"), (self.actions, k, "actions")):
-            if len(names) != size or len(set(names)) != size:
+            try:
+                different = len(set(names))
+            except TypeError:
+                raise ValueError(
+                    f"{what} are named {names[0]!r}, ...: lists are no names"
+                ) from None
+            if len(names) != size or different != size:
                 raise ValueError(f"{what}: expected {size} different names, got {len(names)}")
 
     def _finish(self, table: Transitions, terminal: Any, start: Any) -> None:
@@ -314,8 +323,11 @@ class MDP:
         discount : float
         """
         V, p = np.ascontiguousarray(values, dtype=np.float64), self.planning
-        if V.shape != (self.n_states,):
-            raise ValueError(f"values has shape {V.shape}: expected ({self.n_states},)")
+        if V.shape != (self.n_states,) or np.isnan(V).any():
+            raise ValueError(
+                f"values has shape {V.shape}: expected ({self.n_states},), none of them NaN"
+            )
+        check_share(discount, "discount")
         return look_ahead(p.indptr, p.next_state, p.probability, p.rewards, V, float(discount))[0]
 
     def bellman_residual(self, values: Any, discount: float) -> float:
@@ -428,7 +440,12 @@ class MDP:
                     f"rewards has shape {R.shape}: expected R(s) of shape ({n},), R(s, a) of "
                     f"shape ({n}, {k}), or R(s, a, s') of shape ({n}, {k}, {n})"
                 )
-        costs = np.broadcast_to(np.asarray(cost, dtype=np.float64), (k,))
+        try:
+            costs = np.broadcast_to(np.asarray(cost, dtype=np.float64), (k,))
+        except (TypeError, ValueError):
+            raise ValueError(
+                f"action_cost={cost!r}: expected a number, or one for each of {k} actions"
+            ) from None
         return reward - costs[pairs % k], missing
 
     def _state_mask(self, which: Any, what: str) -> np.ndarray:
@@ -439,9 +456,11 @@ class MDP:
         array = np.asarray(which)
         if array.dtype == bool and array.shape == mask.shape:
             return array.copy()
+        if isinstance(which, str) or not isinstance(which, Iterable):
+            raise TypeError(f"{what}={which!r}: expected a list of states, or a mask")
         number = {name: i for i, name in enumerate(self.states)}
         for name in which:
-            if name not in number:
+            if not isinstance(name, Hashable) or name not in number:
                 raise ValueError(f"{what}: there is no state {name!r}")
             mask[number[name]] = True
         return mask
@@ -455,6 +474,7 @@ class MDP:
             chosen[next(i for i, name in enumerate(self.states) if name == given)] = 1.0
             return chosen
         array = np.asarray(start, dtype=np.float64) if not isinstance(start, str) else np.empty(0)
-        if array.shape != (self.n_states,) or (array < 0).any() or abs(array.sum() - 1) > 1e-8:
+        is_wrong = array.shape != (self.n_states,) or not (array >= 0).all()
+        if is_wrong or abs(array.sum() - 1) > 1e-8:
             raise ValueError(f"start={start!r}: expected a state, or a probability for each state")
         return array

@@ -11,6 +11,8 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
+from tenfold.rl._arguments import as_list
+
 _MAX_INDICATOR_BYTES = 2**30  # of the vectors of a table of moves
 
 
@@ -39,8 +41,8 @@ class ObservationEncoder(NamedTuple):
             if getattr(space, "shape", None):
                 return cls("numbers", int(np.prod(space.shape)))
             raise ValueError(
-                f"the observations of this world are {space}: give `features`, such as "
-                'WordCounts("presence") for texts'
+                f"the observations of this world are {space}: give `features`, a function of one "
+                'observation, or WordCounts("presence") for texts'
             )
         if hasattr(features, "transform"):
             model = _fit_to_texts(features, env)
@@ -84,6 +86,11 @@ class ObservationEncoder(NamedTuple):
                 f"an indicator for each of {self.size:,} states would take {needed / 1e9:.1f} GB: "
                 "take QLearning, which has a table, or give `features`"
             )
+
+    def encode(self, observations: Any, dtype: Any) -> np.ndarray:
+        """The vectors of some observations as rows."""
+        rows = [self(seen) for seen in as_list(observations)]
+        return np.array(rows, dtype=dtype).reshape(len(rows), self.size)
 
     def __call__(self, observation: Any) -> np.ndarray:
         """The vector of an observation."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from numbers import Integral, Real
 from typing import Any, Self
 
@@ -14,6 +15,7 @@ from tenfold.engine.hooks import end_loop, record_loop_state, report_objective, 
 from tenfold.neural.layers.dense import Dense
 from tenfold.neural.network import check_params
 from tenfold.optim.optimizers import Adam, apply_update, init_state
+from tenfold.rl._arguments import assert_finite, check_count
 from tenfold.rl._lanes import Trajectories, collect_episodes, discounted_returns
 from tenfold.rl._policy_heads import make_head
 from tenfold.rl._random_numba import episode_seed
@@ -27,7 +29,7 @@ from tenfold.rl._sequence_networks import (
 )
 from tenfold.rl._table_numba import AGENT_STREAM
 from tenfold.rl.base import Agent
-from tenfold.rl.environment import as_environment, own_space
+from tenfold.rl.environment import as_environment, assert_all_actions, own_space
 from tenfold.rl.observations import ObservationEncoder
 
 _DEFAULT_LAYERS = (Dense(64, "tanh"), Dense(64, "tanh"))
@@ -181,8 +183,10 @@ class PolicyGradient(Agent):
         world : MDP, environment, or name for `gymnasium.make`
         episodes : int
         """
+        check_count(episodes, "episodes")
         with self._work_context():
             self._check_settings()
+            assert_all_actions(world, type(self).__name__)
             env = as_environment(world, self.max_steps)
             if not hasattr(self, "params_"):
                 self._begin(env)
@@ -192,7 +196,8 @@ class PolicyGradient(Agent):
                 self._restore(state)
             try:
                 while self.n_episodes_ < target:
-                    self._learn_batch(env, min(self.batch_episodes, target - self.n_episodes_))
+                    with self._undo_on_error():
+                        self._learn_batch(env, min(self.batch_episodes, target - self.n_episodes_))
                     report_objective(float(self.history_["return"][-1]))
                     record_loop_state(self.n_updates_ - first, self._loop_state)
             finally:
@@ -240,6 +245,16 @@ class PolicyGradient(Agent):
         n = sum(self.network_.sizes)
         return self.params_[:n], self.params_[n:]
 
+    @contextmanager
+    def _undo_on_error(self) -> Iterator[None]:
+        """Batches that are interrupted have not happened."""
+        before = self._loop_state()
+        try:
+            yield
+        except BaseException:
+            self._restore(before)
+            raise
+
     def _learn_batch(self, env: Any, n: int) -> None:
         """Run n episodes and learn from them."""
         head = make_head(self.action_space_)
@@ -253,11 +268,13 @@ class PolicyGradient(Agent):
             z = states.next_outputs(self.network_, weights, X, who)
             return head.draw(z, extra, [lucks[i] for i in who], step)
 
-        batch = collect_episodes(env, self.encoder_, seeds, choose, self.max_steps)
+        batch = collect_episodes(env, self.encoder_, seeds, choose, head.to_world, self.max_steps)
         advantage, target = self._advantages(batch)
         entropy = self._improve(head, batch, advantage)
         if self.value_network_ is not None:
             self._regress(batch, target)
+        for weights in (*self.params_, *self.value_params_):
+            assert_finite(weights, f"batch {self.n_updates_ + 1}")
         self.n_episodes_ += n
         self.n_updates_ += 1
         news = (batch.returns.mean(), np.diff(batch.ends).mean(), entropy)
@@ -355,15 +372,19 @@ class PolicyGradient(Agent):
         """
         del rng
         z, after = self._outputs([observation], memory)
-        return make_head(self.action_space_).best(z)[0], after or None
+        return self._best(z)[0], after or None
+
+    def _best(self, z: np.ndarray) -> np.ndarray:
+        head = make_head(self.action_space_)
+        return head.to_world(head.best(z))
 
     def _outputs(self, observations: Any, states: Any = None) -> tuple[np.ndarray, list]:
         check_is_fitted(self, "params_")
-        X = np.array([self.encoder_(seen) for seen in observations], dtype=np.float32)
+        X = self.encoder_.encode(observations, np.float32)
         return next_outputs(self.network_, self._split()[0], X, states)
 
     def predict(self, observations: Any) -> np.ndarray:
-        """The most probable action for each observation; the mean of real actions.
+        """The most probable action for each observation; the mean of real ones, within bounds.
 
         For a recurrent policy each is the first observation of an episode; `act` goes on.
 
@@ -372,7 +393,7 @@ class PolicyGradient(Agent):
         observations : list
             As the world gives them.
         """
-        return make_head(self.action_space_).best(self._outputs(observations)[0])
+        return self._best(self._outputs(observations)[0])
 
     def predict_proba(self, observations: Any) -> np.ndarray:
         """Probabilities of actions for each observation.
