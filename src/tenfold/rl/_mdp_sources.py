@@ -29,7 +29,12 @@ def make_gymnasium(name: str, settings: Mapping[str, Any] | None = None) -> Any:
             f"{name!r} is an environment of Gymnasium, which is not installed: "
             "pip install 'tenfold[rl]'"
         ) from problem
-    return gymnasium.make(name, **(settings or {}))
+    try:
+        return gymnasium.make(name, **(settings or {}))
+    except gymnasium.error.UnregisteredEnv as problem:
+        raise ValueError(
+            f"{name!r} is no file, and no environment of Gymnasium: {problem}"
+        ) from None
 
 
 def read_gymnasium(
@@ -55,7 +60,13 @@ def read_gymnasium(
     rows, after, probability, reward, ends = [], [], [], [], []
     for s in states:
         for j, a in enumerate(actions):
-            for p, t, r, end in dynamics[s].get(a, ()):
+            for move in dynamics[s].get(a, ()):
+                if len(move) != 4:
+                    raise ValueError(
+                        f"state {s!r}, action {a!r} has the move {move!r}: expected (probability, "
+                        "next state, reward, terminated)"
+                    )
+                p, t, r, end = move
                 if t not in number:
                     raise ValueError(f"state {s!r}, action {a!r} leads to {t!r}, which has no row")
                 rows.append(number[s] * len(actions) + j)
@@ -102,7 +113,8 @@ class FunctionReader:
         max_states: int,
     ) -> None:
         self.transition, self.reward, self.terminal = transition, reward, terminal
-        self.actions, self.max_states = actions, max_states
+        self.actions = actions if callable(actions) else list(actions)
+        self.max_states = max_states
 
     def explore(
         self, start: Hashable | None, states: Sequence[Hashable] | None
@@ -135,6 +147,11 @@ class FunctionReader:
         actions: Any = self.actions(s) if callable(self.actions) else self.actions
         for a in actions:
             after = self.transition(s, a)
+            if after is None or not isinstance(after, Hashable | Mapping):
+                raise ValueError(
+                    f"state {s!r}, action {a!r}: the function gives {after!r}, which is no state "
+                    "and no dict from next states to probabilities"
+                )
             for t, p in (after if isinstance(after, Mapping) else {after: 1.0}).items():
                 if t not in number:
                     if frozen:

@@ -64,7 +64,10 @@ def from_arrays(transitions: Any) -> tuple[int, int, np.ndarray, np.ndarray, np.
     if isinstance(transitions, Sequence) and any(sparse.issparse(part) for part in transitions):
         return _from_sparse(transitions)
     given = np.asarray(transitions)
-    P = given.astype(np.float64)
+    try:
+        P = given.astype(np.float64)
+    except (TypeError, ValueError) as problem:
+        raise ValueError(f"transitions holds something else than numbers: {problem}") from None
     if P.ndim != 3 or P.shape[0] != P.shape[2] or not P.size:
         raise ValueError(
             f"transitions has shape {P.shape}: expected (n_states, n_actions, n_states), the "

@@ -38,6 +38,8 @@ def exponential_average(
     values = np.asarray(x, dtype=np.float64)
     if values.ndim != 1 or not len(values):
         raise ValueError(f"x has shape {values.shape}: expected a list of at least one number")
+    if not np.isfinite(values).all():
+        raise ValueError("x holds numbers that are not finite")
     if not 0 < rate <= 1:
         raise ValueError(f"rate={rate}: expected a number above 0, at most 1")
     if how == "normalized":
@@ -65,7 +67,7 @@ def model_based_mean(samples: Any, f: Callable[[Any], float]) -> float:
     >>> model_based_mean([1, 1, 2, 4], lambda x: x * x)
     5.5
     """
-    values, counts = np.unique(np.asarray(samples), return_counts=True)
+    values, counts = np.unique(_as_samples(samples), return_counts=True)
     return float(sum(c / counts.sum() * f(v) for v, c in zip(values.tolist(), counts, strict=True)))
 
 
@@ -82,4 +84,11 @@ def model_free_mean(samples: Any, f: Callable[[Any], float]) -> float:
     >>> model_free_mean([1, 1, 2, 4], lambda x: x * x)
     5.5
     """
-    return float(np.mean([f(value) for value in np.asarray(samples).tolist()]))
+    return float(np.mean([f(value) for value in _as_samples(samples).tolist()]))
+
+
+def _as_samples(samples: Any) -> np.ndarray:
+    array = np.asarray(samples)
+    if array.ndim != 1 or not len(array):
+        raise ValueError(f"samples has shape {array.shape}: expected a list of at least one value")
+    return array

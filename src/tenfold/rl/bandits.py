@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from tenfold.base._sklearn import Interval, StrOptions
+from tenfold.rl._arguments import check_count, check_level, check_seed
 from tenfold.rl._random_numba import draw_index, episode_seed
 from tenfold.rl._table_numba import action_probabilities
 from tenfold.rl.base import Agent
@@ -135,6 +136,7 @@ class Bandit(Agent):
         pulls : int
         """
         n = _count_arms(arms)
+        check_count(pulls, "pulls")
         with self._work_context():
             if not hasattr(self, "history_"):
                 self.seed_ = self.draw_seed()
@@ -218,8 +220,11 @@ class Bandit(Agent):
             Confidence level.
         """
         check_is_fitted(self)
-        if _count_arms(arms) != len(self.pulls_) or episodes < 1:
-            raise ValueError(f"expected {len(self.pulls_)} arms, as learned, and at least one pull")
+        check_count(episodes, "episodes", 1)
+        check_seed(random_state)
+        check_level(level)
+        if _count_arms(arms) != len(self.pulls_):
+            raise ValueError(f"expected {len(self.pulls_)} arms, as learned")
         returns = np.zeros(episodes)
         for i in range(episodes):
             rng = np.random.default_rng(int(episode_seed(random_state, i)))

@@ -147,6 +147,8 @@ class Agent(Parametrized):
 def state_numbers(states: Any, n_states: int) -> np.ndarray:
     """States as an array of numbers, checked."""
     array = np.asarray(states)
+    if array.shape == (0,):
+        return np.zeros(0, np.int64)
     if array.dtype.kind not in "iu" or array.ndim != 1:
         raise ValueError(
             f"states has shape {array.shape} and holds {array.dtype}: expected a list of state "

@@ -9,7 +9,9 @@ import numpy as np
 from sklearn.base import clone
 
 from tenfold.model_selection.confidence_intervals import ConfidenceInterval
+from tenfold.rl._arguments import check_count, check_seed
 from tenfold.rl._random_numba import episode_seed
+from tenfold.rl.bandits import Bandit
 from tenfold.rl.episodes import mean_interval
 
 
@@ -101,10 +103,16 @@ def compare(
     >>> result.returns["Q"].shape, result.episodes.tolist()
     ((2, 3), [25, 50, 75])
     """
-    if min(runs, epochs, train_episodes, test_episodes) < 1:
-        raise ValueError("runs, epochs, train_episodes and test_episodes are at least 1")
+    counts = {"runs": runs, "epochs": epochs, "train_episodes": train_episodes}
+    for what, value in counts.items():
+        check_count(value, what, 1)
+    check_seed(random_state)
+    if not isinstance(agents, Mapping) or not agents:
+        raise ValueError('agents: expected a dict, such as {"Q-learning": QLearning()}')
+    if isinstance(world, Mapping) and (missing := [name for name in agents if name not in world]):
+        raise ValueError(f"world: there is none for agent {missing[0]!r}")
     for name, agent in agents.items():
-        if not hasattr(agent, "partial_fit"):
+        if not hasattr(agent, "partial_fit") or isinstance(agent, Bandit):
             raise ValueError(
                 f"{name}: a {type(agent).__name__} does not learn from episodes; evaluate it once "
                 "with `agent.fit(mdp).evaluate(world)` and compare the means"

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from numbers import Real
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
 
 from tenfold.engine.chunk import Chunk
 from tenfold.engine.rows import Rows
 from tenfold.io.table_opener import open_table
+from tenfold.rl._arguments import check_count, check_seed
 from tenfold.rl._transitions import from_lists
 from tenfold.rl.mdp import MDP
 from tenfold.rl.moves import as_booleans, as_numbers, column_codes, move_columns
@@ -194,6 +197,9 @@ class TransitionModel(BaseEstimator):
         """
         if unvisited not in _UNVISITED:
             raise ValueError(f"unvisited={unvisited!r}: there are {', '.join(_UNVISITED)}")
+        check_is_fitted(self)
+        if not (isinstance(prior, Real) and 0 <= prior < np.inf):
+            raise ValueError(f"prior={prior!r}: expected a number, at least 0")
         counts, k, n = self.counts_, len(self.actions_), len(self.states_)
         s, a, t, ends = counts.moves.T
         pairs = s * k + a
@@ -224,8 +230,8 @@ def sample_moves(mdp: MDP, n: int, policy: Any = None, random_state: int = 0) ->
     ----------
     mdp : MDP
     n : int
-    policy : array of shape (n_states, n_actions), optional
-        Probabilities of actions.
+    policy : array, optional
+        An action for each state, or (n_states, n_actions) probabilities.
     random_state : int
 
     Examples
@@ -234,10 +240,14 @@ def sample_moves(mdp: MDP, n: int, policy: Any = None, random_state: int = 0) ->
     >>> TransitionModel().fit(sample_moves(grid_world(), 500)).n_moves_
     500
     """
-    rng = np.random.default_rng(random_state)
+    check_count(n, "n", 1)
+    rng = np.random.default_rng(check_seed(random_state))
     free = np.flatnonzero(~mdp.terminal)
+    if not len(free):
+        raise ValueError("all states of the process are terminal: there are no moves")
     P = mdp.available / mdp.available.sum(axis=1, keepdims=True) if policy is None else policy
-    P = mdp.check_policy(np.asarray(P, dtype=np.float64))
+    P = mdp.check_policy(P)
+    P = np.eye(mdp.n_actions)[P] if P.ndim == 1 else P
     s = rng.choice(free, n)
     a = (rng.random(n)[:, None] > P[s].cumsum(axis=1)[:, :-1]).sum(axis=1)
     t, u = mdp.transitions, rng.random(n)

@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from tenfold.base._sklearn import Interval
+from tenfold.rl._arguments import check_count
 from tenfold.rl.base import Agent, state_numbers
 from tenfold.rl.episodes import Evaluation
 from tenfold.rl.mdp import MDP
@@ -97,8 +98,8 @@ class FiniteHorizon(Agent):
             From 1 to `horizon`, the default.
         """
         check_is_fitted(self)
-        t = self.horizon if steps_left is None else steps_left
-        if not 1 <= t <= self.horizon:
+        t = self.horizon if steps_left is None else check_count(steps_left, "steps_left", 1)
+        if t > self.horizon:
             raise ValueError(f"steps_left={t}: expected a number from 1 to {self.horizon}")
         return self.policy_[t][state_numbers(observations, self.policy_.shape[1])]
 

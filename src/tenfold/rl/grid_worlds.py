@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from scipy.ndimage import label
 
+from tenfold.rl._arguments import check_count
 from tenfold.rl._transitions import from_lists
 from tenfold.rl.mdp import MDP
 
@@ -68,8 +69,9 @@ class GridWorld(MDP):
         ending: str = "G",
         returning: str = "",
     ) -> None:
-        if len({len(row) for row in rows}) != 1:
-            raise ValueError("rows of a grid have the same length")
+        is_list = isinstance(rows, Sequence) and all(isinstance(row, str) for row in rows)
+        if isinstance(rows, str) or not is_list or len({len(row) for row in rows}) != 1:
+            raise ValueError(f"rows={rows!r}: expected a list of texts of the same length")
         grid = np.array([list(row) for row in rows])
         if not 0 <= slip <= 1:
             raise ValueError(f"slip={slip}: expected a probability")
@@ -223,7 +225,9 @@ def maze(
     >>> float(ValueIteration(discount=1.0).fit(world).values_[0])
     92.0
     """
-    if height < 1 or width < 1 or height * width < 2:
+    check_count(height, "height")
+    check_count(width, "width")
+    if height * width < 2:
         raise ValueError(f"a maze of {height} x {width} cells: at least two are needed")
     rng = np.random.default_rng(random_state)
     for _ in range(1000):
@@ -260,6 +264,8 @@ def cliff(height: int = 4, width: int = 12) -> GridWorld:
     >>> float(ValueIteration(discount=1.0).fit(world).values_[world.start > 0][0])
     -13.0
     """
+    check_count(height, "height", 1)
+    check_count(width, "width", 2)
     rows = ["." * width] * (height - 1) + ["S" + "C" * (width - 2) + "G"]
     return GridWorld(rows, {"C": -99.0}, cost=1.0, returning="C")
 
@@ -284,6 +290,7 @@ def delayed_reward(length: int = 5, now: float = 1.0, later: float = 10.0) -> MD
     >>> [int(ValueIteration(g).fit(delayed_reward()).policy_[0]) for g in (0.5, 0.9)]
     [0, 1]
     """
+    check_count(length, "length", 1)
     cells, P = np.arange(length), np.zeros((length + 1, 2, length + 1))
     R = np.zeros((length + 1, 2))
     P[cells, 0, length] = P[cells, 1, cells + 1] = 1.0

@@ -11,6 +11,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from tenfold.base._sklearn import Interval
+from tenfold.rl._arguments import as_list, check_count, check_seed
 from tenfold.rl._random_numba import episode_seed, uniform
 from tenfold.rl._table_numba import AGENT_STREAM
 from tenfold.rl.base import Agent
@@ -42,6 +43,9 @@ def demonstrate(
     >>> len(moves), moves[-1].terminated
     (6, True)
     """
+    check_count(episodes, "episodes", 1)
+    check_count(max_steps, "max_steps", 1)
+    check_seed(random_state)
     env = as_environment(world, max_steps)
     actor = as_actor(expert)
     seeds = [int(episode_seed(random_state, e)) for e in range(episodes)]
@@ -161,6 +165,8 @@ class BehavioralCloning(Agent):
             log = read_demonstrations(episodes)
         elif not any(episodes):
             raise ValueError("there are no moves to imitate")
+        elif not all(isinstance(move, Move) for episode in episodes for move in episode):
+            raise TypeError("give episodes of `demonstrate`, or a table of states and actions")
         elif world is None:
             raise TypeError("give the world too: it tells what the observations of episodes are")
         else:
@@ -220,7 +226,9 @@ class BehavioralCloning(Agent):
             As the world gives them.
         """
         check_is_fitted(self, "classifier_")
-        X = np.array([self._see(seen, None)[0] for seen in observations])
+        if not len(given := as_list(observations)):
+            return self.actions_[:0]
+        X = np.array([self._see(seen, None)[0] for seen in given])
         return np.asarray(self.classifier_.predict(X))
 
 

@@ -9,6 +9,7 @@ from scipy import sparse
 from scipy.sparse.linalg import LinearOperator, bicgstab, spsolve
 
 from tenfold.optim.convergence import until_converged
+from tenfold.rl._arguments import check_count, check_share
 from tenfold.rl._planning_numba import choose_best
 from tenfold.rl.mdp import MDP
 
@@ -59,6 +60,10 @@ def greedy_policy(q: Any, tol: float = TIE_TOLERANCE) -> np.ndarray:
 
 def _choose_best(q: Any, tol: float) -> tuple[np.ndarray, np.ndarray, float]:
     q = np.ascontiguousarray(q, dtype=np.float64)
+    if q.ndim != 2 or not q.shape[1] or np.isnan(q).any():
+        raise ValueError(
+            f"q has shape {q.shape}: expected a value for each state and action, none of them NaN"
+        )
     finite = np.abs(q[np.isfinite(q)])
     slack = tol * max(1.0, float(finite.max(initial=0.0)))
     return choose_best(q, q.max(axis=1), slack)
@@ -113,8 +118,7 @@ def evaluate_policy(
     >>> evaluate_policy(mdp, [0, 0], 1.0, horizon=2).tolist()
     [[0.0, 0.0], [0.1, 1.0], [0.2, 2.0]]
     """
-    if not 0 <= discount <= 1:
-        raise ValueError(f"discount={discount}: expected a number from 0 to 1")
+    check_share(discount, "discount")
     if horizon is not None:
         return _evaluate_finite(mdp, policy, discount, horizon)
     P, r = mdp.chain(policy)
@@ -133,6 +137,7 @@ def evaluate_policy(
 
 
 def _evaluate_finite(mdp: MDP, policy: Any, discount: float, horizon: int) -> np.ndarray:
+    check_count(horizon, "horizon")
     policy = np.asarray(policy)
     by_time = policy.shape == (horizon + 1, mdp.n_states) and policy.dtype.kind in "iu"
     values = np.zeros((horizon + 1, mdp.n_states))

@@ -17,6 +17,7 @@ from tenfold.engine.hooks import end_loop, record_loop_state, report_objective, 
 from tenfold.engine.validation import format_names
 from tenfold.optim.schedules import ConstantRate, PowerDecay, Schedule, as_schedule, known_tail
 from tenfold.rl import _table_numba as compiled
+from tenfold.rl._arguments import check_count
 from tenfold.rl._random_numba import episode_seed, uniform
 from tenfold.rl.base import Agent, state_numbers
 from tenfold.rl.environment import (
@@ -26,6 +27,7 @@ from tenfold.rl.environment import (
     world_arrays,
 )
 from tenfold.rl.episodes import check_reward
+from tenfold.rl.exploration import Boltzmann, EpsilonGreedy, UpperConfidence
 from tenfold.rl.mdp import MDP
 from tenfold.rl.moves import LoggedMoves, column_codes, is_move_table, read_moves
 from tenfold.rl.observations import as_state_number
@@ -37,7 +39,7 @@ _CALL_STEPS = 100_000  # steps of episodes in one compiled call, at most
 TABLE_CONSTRAINTS: dict[str, Any] = {
     "discount": [Interval(Real, 0, 1, closed="both")],
     "learning_rate": [Interval(Real, 0, 1, closed="right"), callable],
-    "exploration": [tuple],
+    "exploration": [EpsilonGreedy, Boltzmann, UpperConfidence],
     "n_episodes": [Interval(Integral, 1, None, closed="left")],
     "max_steps": [Interval(Integral, 1, None, closed="left")],
     "double": ["boolean"],
@@ -98,6 +100,7 @@ class TableAgent(Agent):
         episodes : int
         optimal_q : array of shape (n_states, n_actions), optional
         """
+        check_count(episodes, "episodes")
         with self._work_context():
             self._check_settings()
             table = EpisodeTable(self, world)

@@ -8,6 +8,7 @@ import numpy as np
 
 from tenfold.optim.schedules import PowerDecay, Schedule
 from tenfold.rl import _table_numba as compiled
+from tenfold.rl._arguments import check_share
 from tenfold.rl.exploration import EpsilonGreedy
 from tenfold.rl.table_agents import TABLE_CONSTRAINTS, TableAgent
 
@@ -235,6 +236,10 @@ def td_update(
     >>> td_update(q, (0, 0, 1.0, 1), rate=0.5, discount=0.9, next_action=1).tolist()
     [[0.95, 0.0], [2.0, 1.0]]
     """
+    check_share(rate, "rate")
+    check_share(discount, "discount")
+    if len(move) != 4:
+        raise ValueError(f"the move is {move!r}: expected (state, action, reward, next state)")
     s, a, reward, after = move
     table = np.array(q, dtype=np.float64)[None]
     if table.ndim != 3:

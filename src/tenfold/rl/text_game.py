@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, Self
 
+from tenfold.rl._arguments import check_action, check_count, check_seed
 from tenfold.rl._random_numba import uniform
 from tenfold.rl.environment import DiscreteSpace, Step, TextSpace
 from tenfold.rl.mdp import MDP
@@ -83,13 +84,15 @@ class TextGame:
     def __init__(self, observe: str = "text", *, texts: Any = None, max_steps: int = 20) -> None:
         if observe not in {"text", "number"}:
             raise ValueError(f"observe={observe!r}: there are 'text' and 'number'")
-        lines = [*_DESCRIPTIONS, *_QUESTS] if texts is None else list(texts)
+        if isinstance(texts, str):
+            raise TypeError("texts is one text: give a list, or TextGame.from_file(path)")
+        lines = [*_DESCRIPTIONS, *_QUESTS] if texts is None else [str(text) for text in texts]
         if len(lines) < 8 or len(lines) % 4:
             raise ValueError(
                 f"{len(lines)} texts: expected the same number for each of four rooms, "
                 "and four wishes"
             )
-        self.observe, self.max_steps = observe, max_steps
+        self.observe, self.max_steps = observe, check_count(max_steps, "max_steps", 1)
         self.descriptions, self.quests = lines[:-4], lines[-4:]
         self.per_room = len(self.descriptions) // 4
         self.commands = [f"{verb} {thing}" for verb in _VERBS for thing in _OBJECTS]
@@ -118,7 +121,7 @@ class TextGame:
     def reset(self, *, seed: int | None = None, options: dict | None = None) -> tuple[Any, dict]:
         """Start an episode in a room, with a wish."""
         del options
-        self._seed = self._seed + 1 if seed is None else int(seed)
+        self._seed = self._seed + 1 if seed is None else check_seed(seed, "seed")
         self._draws, self._left = 0, self.max_steps
         self._quest, self._room = int(4 * self._draw()), int(4 * self._draw())
         return self._look(), {}
@@ -127,9 +130,7 @@ class TextGame:
         """Give a command."""
         if self._room < 0:
             raise RuntimeError("call reset() before step(), and after the end of an episode")
-        if not 0 <= action < len(self.commands):
-            raise ValueError(f"command {action!r}: there are 0 to {len(self.commands) - 1}")
-        verb, thing = self.commands[int(action)].split()
+        verb, thing = self.commands[check_action(action, len(self.commands), "command")].split()
         self._left -= 1
         reward, done = -0.1, False
         if verb == "go" and thing in _WAYS[self._room]:
