@@ -87,12 +87,9 @@ def make_agent(name: str, world: Any, world_name: str, settings: dict[str, Any])
 
 def _has_vectors(world: Any) -> bool:
     """Whether observations are numbers of states, arrays of numbers, or texts."""
-    from tenfold.rl.mdp import MDP
-
-    if isinstance(world, MDP) or hasattr(world, "texts"):
-        return True
     space = world.observation_space
-    return getattr(space, "n", None) is not None or bool(getattr(space, "shape", None))
+    has_size = getattr(space, "n", None) is not None or bool(getattr(space, "shape", None))
+    return has_size or hasattr(world, "texts")
 
 
 def check_pair(name: str, world: Any, world_name: str) -> None:
@@ -106,7 +103,7 @@ def check_pair(name: str, world: Any, world_name: str) -> None:
             f"{name} keeps a table of states, and {world_name} has none that can be counted: "
             f"choose --agent {', '.join(NETWORKS)}"
         )
-    if name in NETWORKS and not _has_vectors(world):
+    if name in NETWORKS and not isinstance(world, MDP) and not _has_vectors(world):
         others = f": choose --agent {', '.join(TABLES)}" if has_numbers else ""
         raise ValueError(
             f"{name} takes observations as one array, and those of {world_name} are "

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -18,28 +17,28 @@ def check_count(value: Any, name: str, least: int = 0) -> int:
     >>> check_count(3, "episodes")
     3
     """
-    if not isinstance(value, Integral) or isinstance(value, bool) or value < least:
+    if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < least:
         raise ValueError(f"{name}={value!r}: expected a whole number, at least {least}")
     return int(value)
 
 
 def check_seed(value: Any, name: str = "random_state") -> int:
     """A seed of compiled random numbers."""
-    if not isinstance(value, Integral) or not 0 <= value <= _LARGEST_SEED:
+    if not isinstance(value, int | np.integer) or not 0 <= value <= _LARGEST_SEED:
         raise ValueError(f"{name}={value!r}: expected a whole number from 0 to 2^63 - 1")
     return int(value)
 
 
 def check_share(value: Any, name: str) -> float:
     """A number from 0 to 1, such as a discount."""
-    if not isinstance(value, Real) or not 0 <= value <= 1:
+    if not isinstance(value, int | float | np.integer | np.floating) or not 0 <= value <= 1:
         raise ValueError(f"{name}={value!r}: expected a number from 0 to 1")
     return float(value)
 
 
 def check_level(value: Any) -> float:
     """A confidence level."""
-    if not isinstance(value, Real) or not 0 < value < 1:
+    if not isinstance(value, int | float | np.integer | np.floating) or not 0 < value < 1:
         raise ValueError(f"level={value!r}: expected a number between 0 and 1")
     return float(value)
 
@@ -47,8 +46,8 @@ def check_level(value: Any) -> float:
 def check_action(action: Any, n: int, what: str = "action") -> int:
     """An action of a world that has n of them; an error that names it if it is none."""
     value = action.item() if isinstance(action, np.ndarray) and action.ndim == 0 else action
-    if not isinstance(value, Integral) or not 0 <= value < n:
-        raise ValueError(f"{what} {action!r}: there are the whole numbers from 0 to {n - 1}")
+    if not isinstance(value, int | np.integer) or not 0 <= value < n:
+        raise ValueError(f"{what} {action!r}: there are 0 to {n - 1}")
     return int(value)
 
 

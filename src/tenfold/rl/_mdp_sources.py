@@ -113,7 +113,7 @@ class FunctionReader:
         max_states: int,
     ) -> None:
         self.transition, self.reward, self.terminal = transition, reward, terminal
-        self.actions = actions if callable(actions) else list(actions)
+        self.actions: Any = actions if callable(actions) else list(actions)
         self.max_states = max_states
 
     def explore(

@@ -112,11 +112,14 @@ class MDPWorld:
         """Take an action."""
         if self._state < 0:
             raise RuntimeError("call reset() before step(), and after the end of an episode")
-        chosen = check_action(action, self.mdp.n_actions)
-        pair = self._state * self.mdp.n_actions + chosen
+        name = self.mdp.states[self._state]
+        try:
+            chosen = check_action(action, self.mdp.n_actions)
+        except ValueError:
+            raise ValueError(f"action {action!r} does not exist in state {name!r}") from None
         if not self._available[self._state, chosen]:
-            name = self.mdp.states[self._state]
             raise ValueError(f"action {action!r} does not exist in state {name!r}")
+        pair = self._state * self.mdp.n_actions + chosen
         self._step += 1
         move = compiled.sample_move(self._arrays, pair, uniform(self._luck, self._step))
         after, ends = int(self._arrays[1][move]), bool(self._arrays[4][move])

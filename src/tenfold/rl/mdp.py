@@ -458,7 +458,7 @@ class MDP:
             return array.copy()
         if isinstance(which, str) or not isinstance(which, Iterable):
             raise TypeError(f"{what}={which!r}: expected a list of states, or a mask")
-        number = {name: i for i, name in enumerate(self.states)}
+        number: dict[Any, int] = {name: i for i, name in enumerate(self.states)}
         for name in which:
             if not isinstance(name, Hashable) or name not in number:
                 raise ValueError(f"{what}: there is no state {name!r}")

@@ -273,8 +273,8 @@ class PolicyGradient(Agent):
         entropy = self._improve(head, batch, advantage)
         if self.value_network_ is not None:
             self._regress(batch, target)
-        for weights in (*self.params_, *self.value_params_):
-            assert_finite(weights, f"batch {self.n_updates_ + 1}")
+        for array in (*self.params_, *self.value_params_):
+            assert_finite(array, f"batch {self.n_updates_ + 1}")
         self.n_episodes_ += n
         self.n_updates_ += 1
         news = (batch.returns.mean(), np.diff(batch.ends).mean(), entropy)
