@@ -11,6 +11,10 @@ NEEDS_dev   := -e '.[cluster,tables]' --group dev
 ALSO_dev    := test lint docs
 NEEDS_bench := -e '.[bench]'
 
+# Where Python is told to keep no bytecode, each of the many programs that tests start would compile
+# all that it imports, which takes three times as long as to import it.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: help ready demo test test-older-processor coverage lint docs bench stub lock clean
 .PRECIOUS: $(VENV)/for-%
 .DELETE_ON_ERROR:

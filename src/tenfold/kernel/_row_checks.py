@@ -38,7 +38,7 @@ def check_same_columns(X: Any, Z: Any) -> None:
     X, Z : arrays or sparse matrices
         The rows; objects, such as strings, are let through.
     """
-    shapes = [getattr(rows, "shape", ()) for rows in (X, Z)]
+    shapes: list[Any] = [getattr(rows, "shape", ()) for rows in (X, Z)]
     if all(len(shape) == 2 for shape in shapes) and shapes[0][1] != shapes[1][1]:
         raise ValueError(
             f"X has {shapes[0][1]} columns and Y has {shapes[1][1]}: a kernel compares rows of the "

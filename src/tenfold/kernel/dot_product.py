@@ -233,7 +233,7 @@ class CosineKernel(ParameterFree):
 
 def moderate_rows(X: Any) -> Any:
     """Rows times powers of two, where their squares would leave the range of floats."""
-    largest = abs(X).max(axis=1) if X.shape[1] else np.zeros(X.shape[0])
+    largest: Any = abs(X).max(axis=1) if X.shape[1] else np.zeros(X.shape[0])
     largest = largest.toarray().ravel() if hasattr(largest, "tocsr") else largest
     exponents, limit = np.frexp(largest)[1], np.finfo(X.dtype).maxexp // 4
     if (np.abs(exponents) <= limit).all():

@@ -111,7 +111,7 @@ def _enter(
             size = min(size + 1, limit)
     for j in range(size):
         work.stamps[_node(work.beam[j])] = stamp
-    return size
+    return size  # pyright: ignore[reportReturnType]
 
 
 @INLINE

@@ -26,7 +26,7 @@ def strong_parts(starts, after, n):
     number, label = np.zeros(n, np.int32), np.empty(n, np.int32)
     stack, path = np.empty(n, np.int32), np.empty(n, np.int32)  # not in a part yet; on the way
     edges, lows = np.empty(n, np.int64), np.empty(n, np.int64)  # of the states on the way
-    found, top, parts = 0, 0, 0
+    found, top, parts, low = 0, 0, 0, 0
     for root in range(n):
         s, depth = (root, 0) if number[root] == 0 else (0, -1)
         while depth >= 0:

@@ -93,7 +93,8 @@ def _keep_leaves(tree: Tree, paths: list[frozenset[int]], columns: frozenset[int
             nodes.append((LEAF, len(values), 0.0))
             value = tree.values[left[old]] if wanted[old] else np.zeros(tree.values.shape[1])
             values.append(value)
-    return Tree.of(*zip(*nodes, strict=True), np.array(values), bitsets=tree.bitsets)
+    feature, child, threshold = zip(*nodes, strict=True)
+    return Tree.of(feature, child, threshold, np.array(values), bitsets=tree.bitsets)
 
 
 def _merge_group(

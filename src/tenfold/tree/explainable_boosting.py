@@ -113,7 +113,7 @@ class ExplainableBoosting(BaseHistGradientBoosting):
         names = list(getattr(self, "feature_names_in_", ()))
         pairs = [[names.index(c) if c in names else c for c in pair] for pair in self.interactions]
         for given, pair in zip(self.interactions, pairs, strict=True):
-            inside = all(isinstance(c, Integral) and 0 <= c < p for c in pair)
+            inside = all(isinstance(c, Integral) and 0 <= int(c) < p for c in pair)
             if not inside or len(pair) != 2 or pair[0] == pair[1]:
                 raise ValueError(
                     f"interactions={self.interactions!r}: {given!r} is no pair of two columns, "
@@ -171,10 +171,10 @@ class ExplainableBoosting(BaseHistGradientBoosting):
         codes = self._categories[column] if self._categories else None
         if codes is None:
             raise ValueError(f"column {column} holds numbers, not categories")
-        encoder = getattr(self, "_category_encoder", None)
-        if encoder is None:
+        encoder, is_categorical = getattr(self, "_category_encoder", None), self.is_categorical_
+        if encoder is None or is_categorical is None:
             return codes.tolist()
-        names = encoder.categories_[int(np.count_nonzero(self.is_categorical_[:column]))]
+        names = encoder.categories_[int(np.count_nonzero(is_categorical[:column]))]
         return [names[int(code)] for code in codes]
 
     def edit_term(self, name: str, values: Any) -> Self:
