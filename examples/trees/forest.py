@@ -16,6 +16,7 @@ from sklearn.inspection import permutation_importance
 
 from tenfold import (
     DecisionTreeClassifier,
+    HistGradientBoostingClassifier,
     RandomForestClassifier,
     RandomForestRegressor,
     export_text,
@@ -42,7 +43,8 @@ plt.show()
 
 # %%
 # Grown to the end, a tree knows every training row by heart; a forest of such trees does not suffer
-# from it. The out-of-bag score needs no new rows.
+# from it. The out-of-bag score needs no new rows. More trees never hurt a forest, which averages
+# them; boosting adds them up, is best after some rounds, and then learns the noise.
 full = DecisionTreeClassifier(random_state=0).fit(X, y)
 print(f"tree:   training {full.score(X, y):.3f}, new rows {full.score(X_new, y_new):.3f}")
 sizes, seen, unseen = [15, 25, 50, 100, 200, 400], [], []
@@ -52,11 +54,15 @@ for size in sizes:
     seen.append(1 - forest.oob_score_)
     unseen.append(1 - forest.score(X_new, y_new))
 print(f"forest: out of bag {1 - seen[-1]:.3f}, new rows {1 - unseen[-1]:.3f}")
+boosted = HistGradientBoostingClassifier(max_iter=400, max_leaf_nodes=6, random_state=0).fit(X, y)
+errors = [np.mean(labels != y_new) for labels in boosted.staged_predict(X_new)]
+print(f"boosting: new rows {1 - min(errors):.3f} after {np.argmin(errors) + 1} trees")
 
 fig, (left, right) = plt.subplots(1, 2, figsize=(9, 3.4), layout="constrained")
 decision_boundary(forest, X, y, ax=left)
 right.plot(sizes, seen, color=palette_color(0), label="out of bag")
 right.plot(sizes, unseen, color=palette_color(1), label="new rows")
+right.plot(range(1, 401), errors, color=palette_color(3), label="boosting, new rows")
 right.axhline(1 - full.score(X_new, y_new), color=palette_color(2), ls="--", label="one tree")
 right.set(xlabel="trees", ylabel="error", xscale="log")
 right.legend()
