@@ -60,13 +60,16 @@ class Planner(Agent):
         self._set_learned(learned)
         self.states_, self.actions_ = mdp.state_names.copy(), mdp.action_names.copy()
         if not learned["converged_"]:
-            warnings.warn(
-                f"{type(self).__name__} did not converge in max_iter={self.max_iter} iterations: "
-                "raise max_iter, or loosen tol; `bounds_` says what is certain",
-                ConvergenceWarning,
-                stacklevel=2,
-            )
+            warnings.warn(self._convergence_message(), ConvergenceWarning, stacklevel=2)
         return self
+
+    def _convergence_message(self) -> str:
+        """What to do about a plan that is not as exact as was asked for."""
+        if self.n_iter_ < self.max_iter:
+            stand = f"got no further after {self.n_iter_} iterations, where values round: loosen"
+        else:
+            stand = f"did not converge in max_iter={self.max_iter} iterations: raise it, or loosen"
+        return f"{type(self).__name__} {stand} tol; `bounds_` says what is certain"
 
     def _set_learned(self, learned: dict[str, Any]) -> None:
         for name, value in learned.items():
