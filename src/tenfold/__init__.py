@@ -275,7 +275,7 @@ _WHERE: dict[str, str] = {
     "novikoff_bound": "tenfold.linear.separability",
     "on": "tenfold.distributed.dask",
     "open": "tenfold.io.opener",
-    "partial_dependence": "tenfold.inspection.dependence",
+    "tree_partial_dependence": "tenfold.inspection.dependence",
     "pegasos_step": "tenfold.linear.stochastic.pegasos",
     "perceptron_step": "tenfold.linear.stochastic.perceptron",
     "pool_forests": "tenfold.tree.forest_pool",

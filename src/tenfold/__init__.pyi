@@ -98,7 +98,7 @@ from tenfold.inspection.contributions import feature_contributions as feature_co
 from tenfold.inspection.contributions import sensitivity as sensitivity
 from tenfold.inspection.contributions import top_weights as top_weights
 from tenfold.inspection.cost_sensitive import CostSensitiveClassifier as CostSensitiveClassifier
-from tenfold.inspection.dependence import partial_dependence as partial_dependence
+from tenfold.inspection.dependence import tree_partial_dependence as tree_partial_dependence
 from tenfold.inspection.leverage import hat_matrix as hat_matrix
 from tenfold.inspection.leverage import leverages as leverages
 from tenfold.inspection.shap import shap_values as shap_values

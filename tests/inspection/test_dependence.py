@@ -17,8 +17,8 @@ from tenfold import (
     HistGradientBoostingRegressor,
     RandomForestClassifier,
     Ridge,
-    partial_dependence,
     shap_values,
+    tree_partial_dependence,
 )
 
 
@@ -48,7 +48,7 @@ def test_the_recursion_of_scikit_learn_finds_the_same(columns, rows):
         grid = np.stack(np.meshgrid(*found["grid_values"], indexing="ij"), axis=-1)
         values = np.full((grid[..., 0].size, 4), np.nan)
         values[:, columns] = grid.reshape(-1, len(columns))
-        mean = partial_dependence(ours.fit(X, y), values, columns)
+        mean = tree_partial_dependence(ours.fit(X, y), values, columns)
         expected = found["average"][0].ravel()
         shift = mean - expected  # scikit-learn may leave out where boosting starts
         np.testing.assert_allclose(shift, shift[0], atol=1e-6)
@@ -64,12 +64,12 @@ def test_they_are_the_game_of_which_shapley_values_are_the_solution(rows):
         for size in range(4):
             weight = factorial(size) * factorial(3 - size) / factorial(4)
             for known in combinations(others, size):
-                more = partial_dependence(model, X[:5], [*known, j])
-                found[:, j] += weight * (more - partial_dependence(model, X[:5], list(known)))
+                more = tree_partial_dependence(model, X[:5], [*known, j])
+                found[:, j] += weight * (more - tree_partial_dependence(model, X[:5], list(known)))
     expected = shap_values(model, X[:5])
     np.testing.assert_allclose(found, expected.values, atol=1e-12)
-    np.testing.assert_allclose(partial_dependence(model, X[:5], []), expected.base_values)
-    whole = partial_dependence(model, X[:5], range(4))
+    np.testing.assert_allclose(tree_partial_dependence(model, X[:5], []), expected.base_values)
+    whole = tree_partial_dependence(model, X[:5], range(4))
     np.testing.assert_allclose(np.exp(whole), model.predict(X[:5]))
 
 
@@ -81,11 +81,11 @@ def test_categories_missing_values_and_names_of_a_table(rows):
     table.loc[rng.random(400) < 0.2, "size"] = np.nan
     y = np.where(town == "b", 5.0, 0.0) + np.where(table["size"].isna(), 2.0, 0.0)
     model = ExplainableBoostingRegressor(random_state=0).fit(table, y)
-    mean = partial_dependence(model, table, "town")
+    mean = tree_partial_dependence(model, table, "town")
     assert np.ptp(mean[town == "b"]) == 0
     assert mean[town == "b"][0] - mean[town == "a"][0] == pytest.approx(5, abs=0.2)
-    np.testing.assert_array_equal(partial_dependence(model, table, 0), mean)
-    missing = partial_dependence(model, table, ["size"])[table["size"].isna()]
+    np.testing.assert_array_equal(tree_partial_dependence(model, table, 0), mean)
+    missing = tree_partial_dependence(model, table, ["size"])[table["size"].isna()]
     assert np.ptp(missing) == 0
     assert missing[0] - y.mean() == pytest.approx(2 * (1 - table["size"].isna().mean()), abs=0.2)
 
@@ -95,11 +95,11 @@ def test_several_classes_have_a_curve_each_and_files_the_same(rows, tmp_path):
     label = np.digitize(y, [-0.2, 0.9])
     np.save(tmp_path / "rows.npy", X)
     forest = RandomForestClassifier(5, max_depth=5, random_state=0).fit(X, label)
-    found = partial_dependence(forest, X, 2)
+    found = tree_partial_dependence(forest, X, 2)
     np.testing.assert_allclose(found.sum(axis=1), 1)
-    np.testing.assert_array_equal(partial_dependence(forest, tmp_path / "rows.npy", 2), found)
+    np.testing.assert_array_equal(tree_partial_dependence(forest, tmp_path / "rows.npy", 2), found)
     boosted = HistGradientBoostingClassifier(max_iter=3).fit(X, label)
-    assert partial_dependence(boosted, X[:7], 0).shape == (7, 3)
+    assert tree_partial_dependence(boosted, X[:7], 0).shape == (7, 3)
 
 
 def test_what_has_no_curve_is_refused(rows):
@@ -107,6 +107,6 @@ def test_what_has_no_curve_is_refused(rows):
     model = DecisionTreeRegressor(max_depth=2).fit(X, y)
     for column in (4, "age", 0.5, [0, 9]):
         with pytest.raises(ValueError, match="there is no column"):
-            partial_dependence(model, X, column)
+            tree_partial_dependence(model, X, column)
     with pytest.raises(TypeError, match="no model of trees"):
-        partial_dependence(Ridge().fit(X, y), X, 0)
+        tree_partial_dependence(Ridge().fit(X, y), X, 0)

@@ -21,7 +21,7 @@ _OFFERS = {
         "top_weights",
     ),
     "cost_sensitive": ("CostSensitiveClassifier",),
-    "dependence": ("partial_dependence",),
+    "dependence": ("tree_partial_dependence",),
     "leverage": (
         "RegressionDiagnostics",
         "hat_matrix",

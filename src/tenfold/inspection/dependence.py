@@ -10,7 +10,7 @@ from tenfold.inspection.shap import require_tree_scores
 from tenfold.tree._partial_dependence_numba import partial_scores
 
 
-def partial_dependence(model: Any, X: Any, columns: Any) -> np.ndarray:
+def tree_partial_dependence(model: Any, X: Any, columns: Any) -> np.ndarray:
     r"""Mean score at the values that some columns have, over all others: the curve of a column.
 
     .. math:: f_S(x_S) = \sum_{\text{leaves } l} v_l
@@ -47,10 +47,10 @@ def partial_dependence(model: Any, X: Any, columns: Any) -> np.ndarray:
     Examples
     --------
     >>> import numpy as np
-    >>> from tenfold import DecisionTreeRegressor, partial_dependence
+    >>> from tenfold import DecisionTreeRegressor, tree_partial_dependence
     >>> X = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
     >>> model = DecisionTreeRegressor().fit(X, 3 * X[:, 0] + X[:, 1])
-    >>> partial_dependence(model, X, 0).round(2).tolist()
+    >>> tree_partial_dependence(model, X, 0).round(2).tolist()
     [0.5, 0.5, 3.5, 3.5]
     """
     score = require_tree_scores(model)._score_trees()

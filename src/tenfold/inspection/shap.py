@@ -51,7 +51,7 @@ def shap_values(model: Any, X: Any) -> ShapValues:
     See Also
     --------
     feature_contributions : of one row, for linear models and naive Bayes as well
-    partial_dependence : the mean score where a column has a value
+    tree_partial_dependence : the mean score where a column has a value
 
     References
     ----------
